@@ -9,7 +9,7 @@ use identity_adapter::ReloadableIdentity;
 use language::Watches;
 use policies_adapter::ReloadablePolicies;
 
-use crate::commands::{AccessOptions, CommandError};
+use crate::commands::{AccessOptions, Result};
 use crate::failed;
 
 pub struct AccessFiles {
@@ -23,7 +23,7 @@ impl AccessFiles {
         options: &AccessOptions,
         clock: &Arc<dyn Clock>,
         base_url: &BaseUrl,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         let open = |path: &PathBuf| {
             ReloadableIdentity::open(path, Arc::clone(clock), base_url.as_str()).map_err(failed)
         };

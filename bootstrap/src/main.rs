@@ -18,7 +18,7 @@ use rules_adapter::{ReloadableRules, Trials};
 use storage_adapter::{SCHEMA_VERSION, Store, StoreOptions};
 use system_adapter::UuidV7Generator;
 
-use commands::{CommandError, DatabaseOptions};
+use commands::{CommandError, DatabaseOptions, Result};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -38,11 +38,11 @@ fn main() -> ExitCode {
 }
 
 /// Opens a store read-only, also while another process serves it.
-async fn look(options: &DatabaseOptions) -> Result<Store, CommandError> {
+async fn look(options: &DatabaseOptions) -> Result<Store> {
     Store::connect_to_look(&store_options(options)).await?.ok_or(CommandError::NotMigrated)
 }
 
-async fn connect(options: &DatabaseOptions) -> Result<Store, CommandError> {
+async fn connect(options: &DatabaseOptions) -> Result<Store> {
     Ok(Store::connect(&store_options(options)).await?)
 }
 
@@ -79,7 +79,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
     }
 }
 
-fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
+fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>> {
     let rules = path.map(|path| ReloadableRules::open(path, &reserved_rule_ids())).transpose();
     Ok(rules.map_err(failed)?.unwrap_or_default().into())
 }
@@ -90,7 +90,7 @@ fn reserved_rule_ids() -> Vec<&'static str> {
     domain::rule_codes().chain(http_adapter::RESERVED_RULE_IDS).collect()
 }
 
-fn base_url(text: &str) -> Result<BaseUrl, CommandError> {
+fn base_url(text: &str) -> Result<BaseUrl> {
     text.parse().map_err(|error| {
         CommandError::Usage(format!("--base-url (or PROPOSAL_SERVICE_BASE_URL): {error}"))
     })

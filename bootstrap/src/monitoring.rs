@@ -10,7 +10,7 @@ use rules_adapter::ReloadableRules;
 use storage_adapter::{SCHEMA_VERSION, Store};
 use tokio::sync::watch;
 
-use crate::commands::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
+use crate::commands::{AccessLogFormat, Result, ServeOptions, set_log_filter};
 use crate::failed;
 
 pub struct Monitoring {
@@ -22,7 +22,7 @@ pub struct Monitoring {
 
 impl Monitoring {
     /// Opens the admin listener before any slow step.
-    pub fn start(options: &ServeOptions, clock: &Arc<dyn Clock>) -> Result<Self, CommandError> {
+    pub fn start(options: &ServeOptions, clock: &Arc<dyn Clock>) -> Result<Self> {
         let access_log = options.monitoring.access_log.map(|format| {
             let is_json = format == AccessLogFormat::Json;
             AccessLog::start(is_json, &options.access.trusted_proxies, Arc::clone(clock))

@@ -12,7 +12,7 @@ use system_adapter::{SystemClock, UuidV7Generator};
 use tokio::time::sleep;
 
 use crate::commands::legal_holds::HoldFiles;
-use crate::commands::{CommandError, RetentionOptions};
+use crate::commands::{Result, RetentionOptions};
 use crate::failed;
 
 /// Pause after a step: a multiple of its duration, within limits. The maximum is shorter than a
@@ -29,7 +29,7 @@ pub struct RetentionSettings {
 }
 
 impl RetentionSettings {
-    pub fn open(options: &RetentionOptions) -> Result<Self, CommandError> {
+    pub fn open(options: &RetentionOptions) -> Result<Self> {
         let holds = options.legal_holds.as_deref().map(HoldFiles::open).transpose();
         let holds = holds.map_err(failed)?.unwrap_or_default().into();
         Ok(Self { policy: options.policy()?, holds })

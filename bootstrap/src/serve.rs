@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::AccessFiles;
-use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals, with_contents};
+use crate::commands::{CommandError, MigrateMode, Result, ServeOptions, Signals, with_contents};
 use crate::monitoring::Monitoring;
 use crate::retention::RetentionSettings;
 use crate::{VERSION, base_url, close, connect, failed, open_rules, ports, store_options};
@@ -23,7 +23,7 @@ pub async fn serve(
     options: ServeOptions,
     inherited: Option<net::TcpListener>,
     mut signals: Signals,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let (mut watches, readings) = Watches::new();
     // Reports errors of files before it opens the database.
     let rules = open_rules(options.rules.as_deref())?;
@@ -86,7 +86,7 @@ async fn start(
     options: &ServeOptions,
     port: Port,
     signals: &mut Signals,
-) -> Result<Option<(TcpListener, Store)>, CommandError> {
+) -> Result<Option<(TcpListener, Store)>> {
     let store = tokio::select! {
         prepared = prepare(options) => prepared?,
         signal = signals.next() => {
@@ -97,7 +97,7 @@ async fn start(
     Ok(Some((port.open().map_err(failed)?, store)))
 }
 
-async fn prepare(options: &ServeOptions) -> Result<Store, CommandError> {
+async fn prepare(options: &ServeOptions) -> Result<Store> {
     let store = connect(&options.database).await?;
     let urls = options.replica_urls.join("\n");
     let replicas = ReplicaOptions { urls, max_lag: options.replica_max_lag };

@@ -4,13 +4,14 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use application::{CallerDirectory, CallerNames, RepositoryError};
+use application::ports::{CallerDirectory, CallerNames, Result};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
-use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
+use sea_orm::{ConnectionTrait, QueryResult, Statement};
 
-use crate::engine::{Database, ReadMode, query};
+use crate::engine::Database;
+use crate::error::DbResult;
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
@@ -47,7 +48,7 @@ impl SqlCallerDirectory {
 
 #[async_trait]
 impl CallerDirectory for SqlCallerDirectory {
-    async fn seen(&self, id: &str, name: &str, time: Timestamp) -> Result<(), RepositoryError> {
+    async fn seen(&self, id: &str, name: &str, time: Timestamp) -> Result<()> {
         let name = displayed(name);
         if name.is_empty() {
             return Ok(());
@@ -58,7 +59,7 @@ impl CallerDirectory for SqlCallerDirectory {
         Ok(())
     }
 
-    async fn names(&self, ids: &[Box<str>]) -> Result<CallerNames, RepositoryError> {
+    async fn names(&self, ids: &[Box<str>]) -> Result<CallerNames> {
         let (mut names, mut unknown) = (CallerNames::new(), Vec::new());
         for id in ids {
             match self.cache.get(&**id).filter(|(read_at, _)| read_at.elapsed() < MAX_AGE) {
@@ -70,13 +71,9 @@ impl CallerDirectory for SqlCallerDirectory {
         unknown.dedup();
         if !unknown.is_empty() {
             let (edition, read_at) = (*self.edition.lock(), Instant::now());
-            let (reader, dialect) = (&*self.database.reader, self.database.reader.dialect());
             let among = [keyed(unknown.iter().map(|id| (id, ())))];
-            let statement = dialect.statement(sql_file!("both/callers/names"), among);
-            let found = query(reader, "names", ReadMode::QUICK, statement, |rows| {
-                rows.iter().map(entry).collect::<Result<CallerNames, _>>()
-            });
-            let found = found.await?;
+            let found = self.database.look("names", sql_file!("both/callers/names"), among, entry);
+            let found: CallerNames = found.await?.into_iter().collect();
             let current = self.edition.lock();
             if *current == edition {
                 for id in unknown {
@@ -89,7 +86,7 @@ impl CallerDirectory for SqlCallerDirectory {
         Ok(names)
     }
 
-    async fn erase(&self, id: &str, time: Timestamp) -> Result<bool, RepositoryError> {
+    async fn erase(&self, id: &str, time: Timestamp) -> Result<bool> {
         let writer = self.database.writer()?;
         let [mark, clear] = erasure(writer.dialect(), id, time);
         writer.execute("erase", mark).await?;
@@ -122,7 +119,7 @@ impl StoreOptions {
     }
 }
 
-fn entry(row: &QueryResult) -> Result<(Box<str>, Arc<str>), DbErr> {
+fn entry(row: &QueryResult) -> DbResult<(Box<str>, Arc<str>)> {
     Ok((get::<String>(row, "id")?.into(), get::<String>(row, "name")?.into()))
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use application::{
-    ContentDamage, ContentId, ContentRegister, ContentTotals, KeptContent, RepositoryError,
+use application::ports::{
+    ContentDamage, ContentId, ContentRegister, ContentTotals, KeptContent, RepositoryError, Result,
 };
 use async_trait::async_trait;
 use domain::{Content, ContentDigest};
@@ -11,9 +11,11 @@ use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Value};
 use uuid::Uuid;
 
-use crate::engine::{Database, ReadMode, query};
+use crate::engine::{Database, ReadMode};
+use crate::error::DbResult;
 use crate::sql::change_log::clamped;
 use crate::sql::row_mapping::{count, get};
+use crate::store::Store;
 
 impl Database {
     /// Changes one row; a version conflict if there is none.
@@ -22,7 +24,7 @@ impl Database {
         step: &'static str,
         text: &str,
         values: [Value; N],
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<()> {
         match self.execute(step, text, values).await? {
             0 => Err(RepositoryError::VersionConflict),
             _ => Ok(()),
@@ -34,51 +36,18 @@ impl Database {
         step: &'static str,
         text: &str,
         values: impl IntoIterator<Item = Value>,
-        read_row: impl Fn(&QueryResult) -> Result<T, DbErr> + Send,
-    ) -> Result<Vec<T>, RepositoryError> {
+        read_row: impl Fn(&QueryResult) -> DbResult<T> + Send,
+    ) -> Result<Vec<T>> {
         let statement = self.reader.dialect().statement(text, values);
-        let rows = |rows: Vec<QueryResult>| rows.iter().map(read_row).collect();
-        query(&*self.reader, step, ReadMode::QUICK, statement, rows).await
-    }
-
-    /// Returns the id of the folder or bucket that has the bytes (`None` if none was set), and true
-    /// if any bytes are known.
-    pub async fn content_store(&self) -> Result<(Option<String>, bool), RepositoryError> {
-        let known = |row: &QueryResult| Ok((get(row, "id")?, get::<i64>(row, "names")? > 0));
-        let found = self.look("content_store", sql_file!("both/contents/store"), [], known).await?;
-        Ok(found.into_iter().next().unwrap_or_default())
-    }
-
-    /// Returns the versions that have a content, as text. Reads the whole change log.
-    pub async fn versions_with_content(
-        &self,
-        digest: ContentDigest,
-    ) -> Result<Vec<String>, RepositoryError> {
-        let mut versions = Vec::new();
-        let is_it = |found, version| {
-            if found == digest {
-                versions.push(version);
-            }
-        };
-        self.each_content(is_it).await?;
-        Ok(versions)
-    }
-
-    /// Returns the digests of all contents. Reads the whole change log.
-    pub async fn content_digests(&self) -> Result<HashSet<ContentDigest>, RepositoryError> {
-        let mut digests = HashSet::new();
-        let add = |found, _| {
-            digests.insert(found);
-        };
-        self.each_content(add).await?;
-        Ok(digests)
+        let rows = |rows: &[_]| rows.iter().map(read_row).collect();
+        self.reader.query(step, ReadMode::QUICK, statement, rows).await
     }
 
     /// Calls `each` with the content of every version, and the version as text.
     pub(crate) async fn each_content(
         &self,
         mut each: impl FnMut(ContentDigest, String) + Send,
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<()> {
         let mut after = 0_i64;
         loop {
             let found = |row: &QueryResult| {
@@ -100,27 +69,55 @@ impl Database {
             }
         }
     }
+}
+
+impl Store {
+    /// Returns the id of the folder or bucket that has the bytes (`None` if none was set), and true
+    /// if any bytes are known.
+    pub async fn content_store(&self) -> Result<(Option<String>, bool)> {
+        let known = |row: &QueryResult| Ok((get(row, "id")?, get::<i64>(row, "names")? > 0));
+        let text = sql_file!("both/contents/store");
+        let found = self.database.look("content_store", text, [], known).await?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// Returns the versions that have a content, as text. Reads the whole change log.
+    pub async fn versions_with_content(&self, digest: ContentDigest) -> Result<Vec<String>> {
+        let mut versions = Vec::new();
+        let is_it = |found, version| {
+            if found == digest {
+                versions.push(version);
+            }
+        };
+        self.database.each_content(is_it).await?;
+        Ok(versions)
+    }
+
+    /// Returns the digests of all contents. Reads the whole change log.
+    pub async fn content_digests(&self) -> Result<HashSet<ContentDigest>> {
+        let mut digests = HashSet::new();
+        let add = |found, _| {
+            digests.insert(found);
+        };
+        self.database.each_content(add).await?;
+        Ok(digests)
+    }
 
     /// Sets the id unless one is set.
-    pub async fn set_content_store(&self, id: &str) -> Result<(), RepositoryError> {
+    pub async fn set_content_store(&self, id: &str) -> Result<()> {
         let text = sql_file!("both/contents/set_store");
-        self.execute("content_store", text, [id.into()]).await.map(drop)
+        self.database.execute("content_store", text, [id.into()]).await.map(drop)
     }
 }
 
 #[async_trait]
 impl ContentRegister for Database {
-    async fn announce(&self, id: ContentId, lease: Timestamp) -> Result<(), RepositoryError> {
+    async fn announce(&self, id: ContentId, lease: Timestamp) -> Result<()> {
         let values = [id.0.into(), lease.as_microsecond().into()];
         self.change_one("announce_content", sql_file!("both/contents/announce"), values).await
     }
 
-    async fn extend(
-        &self,
-        id: ContentId,
-        place: Option<String>,
-        lease: Timestamp,
-    ) -> Result<(), RepositoryError> {
+    async fn extend(&self, id: ContentId, place: Option<String>, lease: Timestamp) -> Result<()> {
         let values = [id.0.into(), lease.as_microsecond().into(), place.into()];
         self.change_one("extend_content", sql_file!("both/contents/extend"), values).await
     }
@@ -130,7 +127,7 @@ impl ContentRegister for Database {
         KeptContent { id, digest, size, crc32, .. }: KeptContent,
         now: Timestamp,
         lease: Timestamp,
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<()> {
         let (digest, lease) = (digest.to_string(), lease.as_microsecond());
         let extend = || {
             let values = [digest.as_str().into(), lease.into()];
@@ -150,35 +147,32 @@ impl ContentRegister for Database {
         }
     }
 
-    async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>, RepositoryError> {
+    async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>> {
         let digest = [digest.to_string().into()];
         let found =
             self.look("find_content", sql_file!("both/contents/find"), digest, kept).await?;
         Ok(found.into_iter().next())
     }
 
-    async fn doom(&self, id: ContentId) -> Result<bool, RepositoryError> {
+    async fn doom(&self, id: ContentId) -> Result<bool> {
         let doomed = self.execute("doom_content", sql_file!("both/contents/doom"), [id.0.into()]);
         Ok(doomed.await? > 0)
     }
 
-    async fn doom_expired(&self, now: Timestamp) -> Result<(), RepositoryError> {
+    async fn doom_expired(&self, now: Timestamp) -> Result<()> {
         let values = [now.as_microsecond().into()];
         self.execute("doom_contents", sql_file!("both/contents/doom_expired"), values)
             .await
             .map(drop)
     }
 
-    async fn doomed(
-        &self,
-        limit: u64,
-    ) -> Result<Vec<(ContentId, Option<String>)>, RepositoryError> {
+    async fn doomed(&self, limit: u64) -> Result<Vec<(ContentId, Option<String>)>> {
         let name = |row: &QueryResult| Ok((ContentId(get(row, "id")?), get(row, "place")?));
         let limit = [clamped(limit).into()];
         self.look("doomed_contents", sql_file!("both/contents/doomed"), limit, name).await
     }
 
-    async fn forget(&self, id: ContentId) -> Result<(), RepositoryError> {
+    async fn forget(&self, id: ContentId) -> Result<()> {
         let values = [id.0.into()];
         self.execute("forget_content", sql_file!("both/contents/forget"), values).await.map(drop)
     }
@@ -187,7 +181,7 @@ impl ContentRegister for Database {
         &self,
         KeptContent { id, digest, size, crc32, .. }: KeptContent,
         now: Timestamp,
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<()> {
         let (size, crc32) = (size.cast_signed().into(), i64::from(crc32).into());
         let values =
             [id.0.into(), digest.to_string().into(), size, crc32, now.as_microsecond().into()];
@@ -195,17 +189,13 @@ impl ContentRegister for Database {
         self.execute("adopt_content", text, values).await.map(drop)
     }
 
-    async fn knows(&self, id: ContentId) -> Result<bool, RepositoryError> {
+    async fn knows(&self, id: ContentId) -> Result<bool> {
         let text = sql_file!("both/contents/knows");
         let found = self.look("find_content", text, [id.0.into()], |row| get::<i32>(row, "known"));
         Ok(!found.await?.is_empty())
     }
 
-    async fn kept_after(
-        &self,
-        id: ContentId,
-        limit: u64,
-    ) -> Result<Vec<KeptContent>, RepositoryError> {
+    async fn kept_after(&self, id: ContentId, limit: u64) -> Result<Vec<KeptContent>> {
         let values = [id.0.into(), clamped(limit).into()];
         self.look("list_contents", sql_file!("both/contents/kept_after"), values, kept).await
     }
@@ -215,7 +205,7 @@ impl ContentRegister for Database {
         before: Timestamp,
         damaged_before: Timestamp,
         now: Timestamp,
-    ) -> Result<Option<KeptContent>, RepositoryError> {
+    ) -> Result<Option<KeptContent>> {
         let [before, damaged_before, now] =
             [before, damaged_before, now].map(|time| Value::from(time.as_microsecond()));
         loop {
@@ -233,17 +223,13 @@ impl ContentRegister for Database {
         }
     }
 
-    async fn record_damage(
-        &self,
-        id: ContentId,
-        damage: Option<ContentDamage>,
-    ) -> Result<(), RepositoryError> {
+    async fn record_damage(&self, id: ContentId, damage: Option<ContentDamage>) -> Result<()> {
         let values = [id.0.into(), damage.map(ContentDamage::name).into()];
         let text = sql_file!("both/contents/record_damage");
         self.execute("verify_content", text, values).await.map(drop)
     }
 
-    async fn totals(&self) -> Result<ContentTotals, RepositoryError> {
+    async fn totals(&self) -> Result<ContentTotals> {
         let totals = |row: &QueryResult| {
             Ok(ContentTotals {
                 arriving: count(row, "arriving")?,
@@ -258,12 +244,12 @@ impl ContentRegister for Database {
     }
 }
 
-pub(crate) fn digest(row: &QueryResult) -> Result<ContentDigest, DbErr> {
+pub(crate) fn digest(row: &QueryResult) -> DbResult<ContentDigest> {
     let digest: String = get(row, "sha256")?;
     ContentDigest::parse(&digest).ok_or_else(|| DbErr::Type("no digest".to_owned()))
 }
 
-fn kept(row: &QueryResult) -> Result<KeptContent, DbErr> {
+fn kept(row: &QueryResult) -> DbResult<KeptContent> {
     Ok(KeptContent {
         id: ContentId(get(row, "id")?),
         digest: digest(row)?,

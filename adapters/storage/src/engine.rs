@@ -4,15 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use application::{RepositoryError, Sequence};
+use application::ports::{RepositoryError, Result, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use prometheus_client::encoding::DescriptorEncoder;
-use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement, Value};
+use sea_orm::{DatabaseConnection, DatabaseTransaction, QueryResult, Statement, Value};
 use tracing::Instrument as _;
 
 use crate::cache::write_through::WriteThroughCache;
-use crate::error::{StoreError, logged, read_only};
+use crate::error::{DbResult, StoreError, logged, read_only};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::search_index::step::Step;
 use crate::spans;
@@ -48,7 +48,7 @@ pub(crate) trait ReadEngine: Send + Sync {
     fn workers(&self) -> Workers;
 
     /// Runs a read-only statement. Dropping the future cancels a slow one.
-    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr>;
+    async fn read(&self, statement: Statement, mode: ReadMode) -> DbResult<Vec<QueryResult>>;
 
     /// The items known to be current without a query, if this process alone writes to the store.
     fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
@@ -75,16 +75,13 @@ pub(crate) trait ReadEngine: Send + Sync {
         true
     }
 
-    /// Returns whether changes become visible in the order of their numbers.
-    fn commits_in_order(&self) -> bool;
-
     /// Waits for the writes in progress. Later commits have greater numbers than the returned one.
-    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+    async fn fence(&self) -> Result<Sequence> {
         Err(logged(&read_only(), "fence"))
     }
 
     /// Makes every later commit have a time after this one.
-    async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {
+    async fn close_timestamp(&self, _time: Timestamp) -> Result<()> {
         Err(logged(&read_only(), "close_timestamp"))
     }
 
@@ -92,34 +89,36 @@ pub(crate) trait ReadEngine: Send + Sync {
     async fn close(&self);
 }
 
-/// Runs a statement and reads its rows. Traces and measures it, and logs its error.
-pub(crate) async fn query<T>(
-    engine: &dyn ReadEngine,
-    step: &'static str,
-    mode: ReadMode,
-    statement: Statement,
-    read_rows: impl FnOnce(Vec<QueryResult>) -> Result<T, DbErr> + Send,
-) -> Result<T, RepositoryError> {
-    let (began, span) = (Instant::now(), spans::read(engine.dialect(), step));
-    let rows = engine.read(statement, mode).instrument(span).await;
-    let kind = if mode.is_slow { OperationKind::SlowRead } else { OperationKind::Read };
-    engine.metrics().operation(kind).observe(began.elapsed().as_secs_f64());
-    rows.and_then(read_rows).map_err(|error| logged(&error, step))
+impl dyn ReadEngine {
+    /// Runs a statement and reads its rows. Traces and measures it, and logs its error.
+    pub async fn query<T>(
+        &self,
+        step: &'static str,
+        mode: ReadMode,
+        statement: Statement,
+        read_rows: impl FnOnce(&[QueryResult]) -> DbResult<T> + Send,
+    ) -> Result<T> {
+        let (began, span) = (Instant::now(), spans::read(self.dialect(), step));
+        let rows = self.read(statement, mode).instrument(span).await;
+        let kind = if mode.is_slow { OperationKind::SlowRead } else { OperationKind::Read };
+        self.metrics().operation(kind).observe(began.elapsed().as_secs_f64());
+        rows.and_then(|rows| read_rows(&rows)).map_err(|error| logged(&error, step))
+    }
 }
 
 #[async_trait]
 pub(crate) trait WriteEngine: ReadEngine {
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result;
 
-    async fn sample(&self) -> Result<Sample, RepositoryError>;
+    async fn sample(&self) -> Result<Sample>;
 
     /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
     async fn write(&self, write: Write) -> Answer;
 
-    async fn check_writes(&self) -> Result<(), RepositoryError>;
+    async fn check_writes(&self) -> Result<()>;
 
     /// The time of the clock that timestamps writes: the database's, or this machine's (`here`).
-    async fn now(&self, here: Timestamp) -> Result<Timestamp, RepositoryError> {
+    async fn now(&self, here: Timestamp) -> Result<Timestamp> {
         Ok(here)
     }
 
@@ -132,7 +131,7 @@ pub(crate) trait WriteEngine: ReadEngine {
     async fn begin_history(&self) -> Result<(), StoreError>;
 
     /// Returns the timeline and a log position after every write acknowledged before the call.
-    async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
+    async fn log_position(&self) -> Result<(u32, u64)> {
         Err(RepositoryError::Unavailable)
     }
 
@@ -142,22 +141,18 @@ pub(crate) trait WriteEngine: ReadEngine {
     fn most_waiting(&self) -> i64;
 
     /// Indexes at most `limit` more changes for full-text searches, up to the change `up_to`.
-    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
+    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step>;
 
     /// Runs a write outside the queue. Returns the number of rows written.
-    async fn execute(
-        &self,
-        step: &'static str,
-        statement: Statement,
-    ) -> Result<u64, RepositoryError>;
+    async fn execute(&self, step: &'static str, statement: Statement) -> Result<u64>;
 
     /// Locks the schema for a transaction that must do nothing else; `None` if no lock is needed.
-    async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
+    async fn lock_schema(&self) -> DbResult<Option<DatabaseTransaction>> {
         Ok(None)
     }
 
     /// A transaction that changes the schema, and waits only briefly for locks.
-    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;
+    async fn begin_migration(&self) -> DbResult<DatabaseTransaction>;
 }
 
 #[derive(Clone)]
@@ -176,7 +171,7 @@ impl Database {
         Self { reader, writer: None }
     }
 
-    pub fn writer(&self) -> Result<&Arc<dyn WriteEngine>, RepositoryError> {
+    pub fn writer(&self) -> Result<&Arc<dyn WriteEngine>> {
         self.writer.as_ref().ok_or(RepositoryError::Unavailable)
     }
 
@@ -185,7 +180,7 @@ impl Database {
         step: &'static str,
         text: &str,
         values: [Value; N],
-    ) -> Result<u64, RepositoryError> {
+    ) -> Result<u64> {
         let writer = self.writer()?;
         writer.execute(step, writer.dialect().statement(text, values)).await
     }

@@ -20,6 +20,8 @@ const UNDEFINED: [&str; 2] = ["42P01", "42703"];
 /// "Cached plan must not change result type".
 const STALE_PLAN: &str = "0A000";
 
+pub(crate) type DbResult<T> = Result<T, DbErr>;
+
 /// Why the store could not be opened, prepared or transferred: one line with the fix, no password.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -140,7 +142,6 @@ pub enum StoreError {
 
 impl StoreError {
     /// Returns whether the options are wrong, or name a store that cannot do this.
-    #[must_use]
     pub const fn is_of_options(&self) -> bool {
         use StoreError::{
             InMemory, InvalidUrl, NoReplicas, NotAFile, RenewsItself, ReplicaUrl, UnknownScheme,

@@ -28,7 +28,6 @@ pub struct ReplicaOptions {
 
 impl StoreOptions {
     /// The folder for contents next to an SQLite file; `None` for another store.
-    #[must_use]
     pub fn contents_folder(&self) -> Option<String> {
         (self.backend().ok()? == DbBackend::Sqlite)
             .then(|| named_file(&self.url).ok())?

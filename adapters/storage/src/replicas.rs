@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use application::{
-    ChangeLog as _, ChosenStandby, LogPosition, RepositoryError, StandbyStore, Standbys,
+use application::ports::{
+    ChangeLog as _, ChosenStandby, LogPosition, Result, StandbyStore, Standbys,
 };
 use async_trait::async_trait;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -142,7 +142,7 @@ impl Replicas {
         }
     }
 
-    async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
+    async fn log_position(&self) -> Result<(u32, u64)> {
         let primary = Arc::clone(&self.primary);
         let read = move |_: Vec<()>| {
             let primary = Arc::clone(&primary);
@@ -203,7 +203,7 @@ impl Standbys for Replicas {
         self.standbys.iter().map(|opened| opened.store.clone()).collect()
     }
 
-    async fn position(&self) -> Result<LogPosition, RepositoryError> {
+    async fn position(&self) -> Result<LogPosition> {
         let (timeline, offset) = self.log_position().await?;
         Ok(LogPosition { history: self.past.history_on(timeline), offset })
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use application::query::{MemberNames, PageQuery};
-use application::{
+use application::ports::{
     Answered, CollectionContent, CollectionWrite, DeletableItems, ItemChange, ItemRepository,
-    ListedPage, NewItem, Reach, Readiness, Replacement, RepositoryError, Scope, Sequence,
+    ListedPage, NewItem, Reach, Readiness, Replacement, RepositoryError, Result, Scope, Sequence,
     ShownItem, Totals, ValueCounts, WriteMetadata,
 };
+use application::query::{MemberNames, PageQuery};
 use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Predicate, Version, WriteOperation};
 use futures_util::future::try_join;
@@ -28,14 +28,14 @@ pub(crate) struct SqlItemRepository {
 }
 
 impl SqlItemRepository {
-    pub fn writes(&self) -> Result<&Writes, RepositoryError> {
+    pub fn writes(&self) -> Result<&Writes> {
         self.writes.as_ref().ok_or(RepositoryError::Unavailable)
     }
 }
 
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
-    async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
+    async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>> {
         let found = self.reads.item(reach.scope(), id).await?;
         if reach.is_whole() {
             return Ok(found);
@@ -43,34 +43,21 @@ impl ItemRepository for SqlItemRepository {
         Ok(self.reads.reached(reach, found.into_iter().collect()).await?.pop())
     }
 
-    async fn in_reach(
-        &self,
-        reach: &Reach,
-        ids: &[ItemId],
-    ) -> Result<Vec<ItemId>, RepositoryError> {
+    async fn in_reach(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ItemId>> {
         let statement = statements::ids(self.reads.engine.dialect(), reach, ids);
-        let reached =
-            |rows: Vec<_>| rows.iter().map(|row| row_mapping::item_id(row, "id")).collect();
-        self.reads.query("in_reach", ReadMode::QUICK, statement, reached).await
+        let reached = |rows: &[_]| rows.iter().map(|row| row_mapping::item_id(row, "id")).collect();
+        self.reads.engine.query("in_reach", ReadMode::QUICK, statement, reached).await
     }
 
     /// Many items may belong to the parent, so it may take long.
-    async fn has_undeletable(
-        &self,
-        parent: ItemId,
-        deletable: &[DeletableItems],
-    ) -> Result<bool, RepositoryError> {
+    async fn has_undeletable(&self, parent: ItemId, deletable: &[DeletableItems]) -> Result<bool> {
         let dialect = self.reads.engine.dialect();
         let statement = lookup::undeletable_statement(dialect, parent, deletable);
-        let found = |rows: Vec<_>| Ok(!rows.is_empty());
-        self.reads.query("undeletable", ReadMode::SLOW, statement, found).await
+        let found = |rows: &[_]| Ok(!rows.is_empty());
+        self.reads.engine.query("undeletable", ReadMode::SLOW, statement, found).await
     }
 
-    async fn find_many(
-        &self,
-        reach: &Reach,
-        ids: &[ItemId],
-    ) -> Result<Vec<ShownItem>, RepositoryError> {
+    async fn find_many(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ShownItem>> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -83,15 +70,15 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         id: ItemId,
         fields: &MemberNames,
-    ) -> Result<Option<ShownItem>, RepositoryError> {
+    ) -> Result<Option<ShownItem>> {
         let dialect = self.reads.engine.dialect();
         let statement =
             statements::find(dialect, (reach.scope(), Some(reach)), &[id], Some(fields));
-        let item = |rows: Vec<_>| {
+        let item = |rows: &[_]| {
             let shown = |row| row_mapping::shown_item(row, Some(fields), reach.mask());
             rows.first().map(shown).transpose()
         };
-        self.reads.query("find_fields", ReadMode::QUICK, statement, item).await
+        self.reads.engine.query("find_fields", ReadMode::QUICK, statement, item).await
     }
 
     async fn belonging_to(
@@ -99,63 +86,45 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         parents: &[ItemId],
         limit: u64,
-    ) -> Result<Vec<ShownItem>, RepositoryError> {
+    ) -> Result<Vec<ShownItem>> {
         let dialect = self.reads.engine.dialect();
         let statement = statements::belonging_to(dialect, reach, parents, limit);
-        let items = |rows: Vec<_>| row_mapping::shown_items(&rows, reach.mask());
-        self.reads.query("belonging_to", ReadMode::QUICK, statement, items).await
+        let items = |rows: &[_]| row_mapping::shown_items(rows, reach.mask());
+        self.reads.engine.query("belonging_to", ReadMode::QUICK, statement, items).await
     }
 
-    async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError> {
+    async fn look_up(&self, lookup: &Lookup) -> Result<Found> {
         self.reads.look_up(lookup).await
     }
 
-    async fn totals(
-        &self,
-        reach: &Reach,
-        related: &[Collection],
-    ) -> Result<Totals, RepositoryError> {
+    async fn totals(&self, reach: &Reach, related: &[Collection]) -> Result<Totals> {
         if reach.condition().is_none() {
             return self.reads.totals(reach.scope(), related).await;
         }
         self.reads.reached_totals(reach, &with_reads(related, reach)).await
     }
 
-    async fn page(
-        &self,
-        reach: &Reach,
-        query: &PageQuery,
-    ) -> Result<Arc<ListedPage>, RepositoryError> {
+    async fn page(&self, reach: &Reach, query: &PageQuery) -> Result<Arc<ListedPage>> {
         self.reads.page(reach, query).await
     }
 
-    async fn select(
-        &self,
-        reach: &Reach,
-        query: &PageQuery,
-    ) -> Result<Vec<Sequence>, RepositoryError> {
+    async fn select(&self, reach: &Reach, query: &PageQuery) -> Result<Vec<Sequence>> {
         self.reads.select(reach, query).await
     }
 
     /// A collection may have many values, so it may take long.
-    async fn value_counts(
-        &self,
-        reach: &Reach,
-        member: &str,
-        limit: u64,
-    ) -> Result<ValueCounts, RepositoryError> {
-        let (dialect, collection) = (self.reads.engine.dialect(), reach.scope().collection);
+    async fn value_counts(&self, reach: &Reach, member: &str, limit: u64) -> Result<ValueCounts> {
+        let (engine, collection) = (&self.reads.engine, reach.scope().collection);
+        let dialect = engine.dialect();
         let fields = value_counts::fields(collection, member);
         let is_whole = fields.iter().all(|name| reach.shows(name) == Predicate::TRUE);
         if reach.condition().is_some() || !is_whole {
             let statement = value_counts::reached_statement(dialect, reach, &fields);
-            let counts =
-                |rows: Vec<_>| value_counts::reached_counts(&rows, collection, member, limit);
-            return self.reads.query("reached_counts", ReadMode::SLOW, statement, counts).await;
+            let counts = |rows: &[_]| value_counts::reached_counts(rows, collection, member, limit);
+            return engine.query("reached_counts", ReadMode::SLOW, statement, counts).await;
         }
         let statement = value_counts::statement(dialect, collection, member, limit);
-        let counts = |rows: Vec<_>| value_counts::counts(&rows);
-        self.reads.query("value_counts", ReadMode::SLOW, statement, counts).await
+        engine.query("value_counts", ReadMode::SLOW, statement, value_counts::counts).await
     }
 
     async fn insert(
@@ -163,7 +132,7 @@ impl ItemRepository for SqlItemRepository {
         scope: Scope,
         item: NewItem,
         metadata: WriteMetadata,
-    ) -> Result<ShownItem, RepositoryError> {
+    ) -> Result<ShownItem> {
         self.writes()?.row(RowChange::insert(scope, item), metadata).await
     }
 
@@ -172,7 +141,7 @@ impl ItemRepository for SqlItemRepository {
         collection: Collection,
         changes: Vec<ItemChange>,
         metadata: WriteMetadata,
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<()> {
         let rows =
             changes.into_iter().map(|change| RowChange::of_many(collection, change)).collect();
         self.writes()?.write(Change::Rows(rows), metadata).await.map(drop)
@@ -183,7 +152,7 @@ impl ItemRepository for SqlItemRepository {
         scope: Scope,
         item: NewItem,
         metadata: WriteMetadata,
-    ) -> Result<ShownItem, RepositoryError> {
+    ) -> Result<ShownItem> {
         self.writes()?.row(RowChange::restore(scope, item), metadata).await
     }
 
@@ -193,7 +162,7 @@ impl ItemRepository for SqlItemRepository {
         replacement: Replacement,
         kind: WriteOperation,
         metadata: WriteMetadata,
-    ) -> Result<ShownItem, RepositoryError> {
+    ) -> Result<ShownItem> {
         self.writes()?.row(RowChange::update(scope, replacement, kind), metadata).await
     }
 
@@ -203,7 +172,7 @@ impl ItemRepository for SqlItemRepository {
         id: ItemId,
         expected: Version,
         metadata: WriteMetadata,
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<()> {
         let row = Box::new(RowChange::delete(scope, id, expected));
         self.writes()?.write(Change::Row(row), metadata).await.map(drop)
     }
@@ -213,7 +182,7 @@ impl ItemRepository for SqlItemRepository {
         collection: Collection,
         content: CollectionContent,
         metadata: WriteMetadata,
-    ) -> Result<CollectionWrite, RepositoryError> {
+    ) -> Result<CollectionWrite> {
         let content = ContentChange::new(collection, content);
         match self.writes()?.write(Change::ReplaceAll(content), metadata).await? {
             Written::Collection(write) => Ok(write),
@@ -221,19 +190,16 @@ impl ItemRepository for SqlItemRepository {
         }
     }
 
-    async fn answered(
-        &self,
-        metadata: &WriteMetadata,
-    ) -> Result<Option<Answered>, RepositoryError> {
+    async fn answered(&self, metadata: &WriteMetadata) -> Result<Option<Answered>> {
         self.reads.answered(metadata).await
     }
 }
 
 #[async_trait]
 impl Readiness for SqlItemRepository {
-    async fn check(&self) -> Result<(), RepositoryError> {
+    async fn check(&self) -> Result<()> {
         let statement = change_log::last_statement(self.reads.engine.dialect());
-        let answer = self.reads.query("readiness", ReadMode::QUICK, statement, |_| Ok(()));
+        let answer = self.reads.engine.query("readiness", ReadMode::QUICK, statement, |_| Ok(()));
         try_join(answer, self.writes()?.check()).await.map(|_| ())
     }
 }

@@ -3,18 +3,19 @@
 
 use std::collections::HashMap;
 
-use application::{
-    CompactionLease, CompactionProgress, RepositoryError, Sequence, SupersededPage,
-    SupersededVersion, VersionBodies,
+use application::ports::{
+    CompactionLease, CompactionProgress, Result, Sequence, SupersededPage, SupersededVersion,
+    VersionBodies,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{QueryResult, Statement};
 use uuid::Uuid;
 
 use crate::contents::digest;
-use crate::engine::{Database, ReadMode, query};
+use crate::engine::{Database, ReadMode};
+use crate::error::DbResult;
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{self, get, item_id, timestamp};
@@ -27,22 +28,22 @@ impl VersionBodies for Database {
         after: Sequence,
         before: Timestamp,
         limit: u64,
-    ) -> Result<SupersededPage, RepositoryError> {
+    ) -> Result<SupersededPage> {
         let dialect = self.reader.dialect();
         let values = [after.0.into(), clamped(limit).into(), before.as_microsecond().into()];
         let statement = dialect.statement(sql_file!("both/retention/superseded"), values);
-        query(&*self.reader, "superseded", ReadMode::SLOW, statement, |rows| page(&rows, limit))
-            .await
+        let page = |rows: &[_]| page(rows, limit);
+        self.reader.query("superseded", ReadMode::SLOW, statement, page).await
     }
 
-    async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
+    async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64> {
         let dialect = self.reader.dialect();
         let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
         let values = [time.as_microsecond().into(), json(&changes)];
         self.execute("remove_bodies", sql_file!(dialect, "retention/bodies_remove"), values).await
     }
 
-    async fn release_contents(&self, now: Timestamp) -> Result<u64, RepositoryError> {
+    async fn release_contents(&self, now: Timestamp) -> Result<u64> {
         let used = |row: &QueryResult| {
             Ok((digest(row)?, (get::<Uuid>(row, "id")?, get::<i64>(row, "uses")?)))
         };
@@ -65,36 +66,32 @@ impl VersionBodies for Database {
         Ok(released)
     }
 
-    async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {
-        let reader = &*self.reader;
-        let statement = related(reader.dialect(), items);
-        query(reader, "related", ReadMode::SLOW, statement, |rows| links(&rows)).await
+    async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>> {
+        let statement = related(self.reader.dialect(), items);
+        self.reader.query("related", ReadMode::SLOW, statement, links).await
     }
 
-    async fn known(&self, items: &[ItemId]) -> Result<Vec<ItemId>, RepositoryError> {
-        let reader = &*self.reader;
-        let mut text = SqlText::new(reader.dialect());
+    async fn known(&self, items: &[ItemId]) -> Result<Vec<ItemId>> {
+        let mut text = SqlText::new(self.reader.dialect());
         let items = text.among_ids(items.iter().copied());
         let statement = text.finish(&format!(
             "SELECT c.item_id FROM changes c WHERE c.item_id {items} AND c.version = 1"
         ));
-        let ids = |rows: Vec<QueryResult>| rows.iter().map(|row| item_id(row, "item_id")).collect();
-        query(reader, "known", ReadMode::SLOW, statement, ids).await
+        let ids = |rows: &[_]| rows.iter().map(|row| item_id(row, "item_id")).collect();
+        self.reader.query("known", ReadMode::SLOW, statement, ids).await
     }
 
     async fn lease(
         &self,
         CompactionLease { holder, now, until }: &CompactionLease,
-    ) -> Result<Option<CompactionProgress>, RepositoryError> {
+    ) -> Result<Option<CompactionProgress>> {
         let values =
             [(&**holder).into(), until.as_microsecond().into(), now.as_microsecond().into()];
         if self.execute("lease", sql_file!("both/retention/lease"), values).await? == 0 {
             return Ok(None);
         }
-        let progress = sql_file!("both/retention/progress");
-        let progress = self.reader.dialect().statement(progress, []);
-        let found = |rows: Vec<QueryResult>| rows.first().map(found).transpose();
-        query(&*self.reader, "progress", ReadMode::QUICK, progress, found).await
+        let found = self.look("progress", sql_file!("both/retention/progress"), [], found).await?;
+        Ok(found.into_iter().next())
     }
 
     async fn advance(
@@ -102,7 +99,7 @@ impl VersionBodies for Database {
         holder: &str,
         CompactionProgress { policy, after, begins }: &CompactionProgress,
         is_released: bool,
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<()> {
         let values = [
             (&**policy).into(),
             after.0.into(),
@@ -114,7 +111,7 @@ impl VersionBodies for Database {
     }
 }
 
-fn page(rows: &[QueryResult], limit: u64) -> Result<SupersededPage, DbErr> {
+fn page(rows: &[QueryResult], limit: u64) -> DbResult<SupersededPage> {
     let Some(first) = rows.first() else { return Ok(SupersededPage::default()) };
     let is_full = row_mapping::count(first, "changes")? >= limit;
     let read_to = get::<Option<i64>>(first, "read_to")?.filter(|_| is_full);
@@ -151,7 +148,7 @@ fn related(dialect: &'static Dialect, items: &[ItemId]) -> Statement {
     ))
 }
 
-fn links(rows: &[QueryResult]) -> Result<Vec<[ItemId; 2]>, DbErr> {
+fn links(rows: &[QueryResult]) -> DbResult<Vec<[ItemId; 2]>> {
     let mut links = Vec::new();
     for row in rows {
         let item = item_id(row, "item_id")?;
@@ -163,7 +160,7 @@ fn links(rows: &[QueryResult]) -> Result<Vec<[ItemId; 2]>, DbErr> {
     Ok(links)
 }
 
-fn found(row: &QueryResult) -> Result<CompactionProgress, DbErr> {
+fn found(row: &QueryResult) -> DbResult<CompactionProgress> {
     Ok(CompactionProgress {
         policy: get::<String>(row, "policy")?.into(),
         after: Sequence(get(row, "sequence")?),

@@ -1,14 +1,12 @@
 //! Opening, preparing and closing a store.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use application::{
-    CallerDirectory, ChangeLog, ContentRegister, History, ItemRepository, Readiness,
-    RepositoryError, StandbyStore, Standbys, VersionBodies,
+use application::ports::{
+    CallerDirectory, ChangeLog, ContentRegister, History, ItemRepository, Readiness, Result,
+    StandbyStore, Standbys, VersionBodies,
 };
-use domain::ContentDigest;
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -176,78 +174,34 @@ impl Store {
         Ok(())
     }
 
-    #[must_use]
     pub fn engine_name(&self) -> &'static str {
         self.database.reader.dialect().name
     }
 
-    #[must_use]
     pub fn items(&self) -> Arc<dyn ItemRepository> {
         Arc::<SqlItemRepository>::clone(&self.items)
     }
 
-    #[must_use]
     pub fn change_log(&self) -> Arc<dyn ChangeLog> {
         Arc::<PastReads>::clone(&self.past)
     }
 
-    #[must_use]
     pub fn history(&self) -> Arc<dyn History> {
         Arc::<PastReads>::clone(&self.past)
     }
 
-    #[must_use]
     pub fn version_bodies(&self) -> Arc<dyn VersionBodies> {
         Arc::new(self.database.clone())
     }
 
-    #[must_use]
     pub fn content_register(&self) -> Arc<dyn ContentRegister> {
         Arc::new(self.database.clone())
     }
 
-    /// Returns the id of the folder or bucket with the bytes of contents (`None` if none was set), and
-    /// true if any bytes are known.
-    ///
-    /// # Errors
-    /// If the store is unavailable.
-    pub async fn content_store(&self) -> Result<(Option<String>, bool), RepositoryError> {
-        self.database.content_store().await
-    }
-
-    /// Returns the digests of all contents. Reads the whole change log.
-    ///
-    /// # Errors
-    /// If the store is unavailable.
-    pub async fn content_digests(&self) -> Result<HashSet<ContentDigest>, RepositoryError> {
-        self.database.content_digests().await
-    }
-
-    /// Returns the versions that have a content, as text. Reads the whole change log.
-    ///
-    /// # Errors
-    /// If the store is unavailable.
-    pub async fn versions_with_content(
-        &self,
-        digest: ContentDigest,
-    ) -> Result<Vec<String>, RepositoryError> {
-        self.database.versions_with_content(digest).await
-    }
-
-    /// Sets the id of the folder or bucket, unless one is set.
-    ///
-    /// # Errors
-    /// If the store is unavailable.
-    pub async fn set_content_store(&self, id: &str) -> Result<(), RepositoryError> {
-        self.database.set_content_store(id).await
-    }
-
-    #[must_use]
     pub fn callers(&self) -> Arc<dyn CallerDirectory> {
         Arc::<SqlCallerDirectory>::clone(&self.callers)
     }
 
-    #[must_use]
     pub fn standbys(&self) -> Option<Arc<dyn Standbys>> {
         self.replicas.clone().map(|replicas| replicas as Arc<dyn Standbys>)
     }
@@ -256,7 +210,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store is unavailable; some may be deleted then.
-    pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
+    pub async fn forget_requests(&self, now: Timestamp) -> Result<u64> {
         self.items.writes()?.forget_requests(now).await
     }
 
@@ -267,7 +221,6 @@ impl Store {
         }
     }
 
-    #[must_use]
     pub fn readiness(&self) -> Arc<dyn Readiness> {
         Arc::<SqlItemRepository>::clone(&self.items)
     }
@@ -276,7 +229,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store is unavailable, or it takes longer than a search would wait.
-    pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
+    pub async fn wait_until_indexed(&self) -> Result<()> {
         self.indexer.wait_until_indexed().await
     }
 

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Clock, RepositoryError};
+use application::ports::{Clock, Result};
 use jiff::{SignedDuration, Timestamp};
-use sea_orm::QueryResult;
 use tokio::time::sleep;
 
-use crate::engine::{ReadMode, query};
+use crate::engine::ReadMode;
 use crate::sql::row_mapping;
 use crate::store::Store;
 
@@ -57,16 +56,16 @@ impl Store {
         }
     }
 
-    async fn sample_index_lag(&self, here: Timestamp) -> Result<(), RepositoryError> {
+    async fn sample_index_lag(&self, here: Timestamp) -> Result<()> {
         let reader = &*self.database.reader;
         let lag = reader.dialect().statement(sql_file!("both/index/progress"), []);
-        let read_rows = |rows: Vec<QueryResult>| {
+        let read_rows = |rows: &[_]| {
             let Some(row) = rows.first() else { return Ok((0, None)) };
             let get = |column| row_mapping::get::<i64>(row, column);
             let oldest = row_mapping::optional_timestamp(row, "oldest")?;
             Ok((get("written")? - get("indexed")?, oldest))
         };
-        let (changes, oldest) = query(reader, "index_lag", ReadMode::QUICK, lag, read_rows).await?;
+        let (changes, oldest) = reader.query("index_lag", ReadMode::QUICK, lag, read_rows).await?;
         let age = match oldest {
             Some(oldest) => self.database.writer()?.now(here).await?.duration_since(oldest),
             None => SignedDuration::ZERO,

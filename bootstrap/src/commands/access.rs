@@ -12,7 +12,7 @@ use domain::{Collection, ItemId, Operation};
 use jiff::civil::Date;
 use policies_adapter::PolicySet;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::options::{AccessCheckOptions, CallerAccessOptions};
 use crate::{close, failed, look, open_rules, ports};
 
@@ -25,7 +25,7 @@ struct AccessQuestion {
 }
 
 /// Prints the decision and the deciding policies. Fails if no operation is permitted.
-pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
+pub async fn check(options: &AccessCheckOptions) -> Result<()> {
     let AccessCheckOptions { operation, item, access } = options;
     let CallerAccessOptions { policies, caller, group, database, time_zone } = access;
     let question = AccessQuestion {
@@ -50,11 +50,11 @@ pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
     if is_permitted { Ok(()) } else { Err(failed("denied")) }
 }
 
-pub fn load(path: &Path) -> Result<PolicySet, CommandError> {
+pub fn load(path: &Path) -> Result<PolicySet> {
     PolicySet::load(path).map_err(failed)
 }
 
-pub fn load_caller(path: &Path) -> Result<Caller, CommandError> {
+pub fn load_caller(path: &Path) -> Result<Caller> {
     policies_adapter::read_caller(path).map_err(failed)
 }
 
@@ -106,7 +106,7 @@ impl AccessQuestion {
     }
 
     /// Returns the values that the condition of a policy sees.
-    async fn values(&self, id: &str, item: &ExplainedItem) -> Result<Vec<String>, CommandError> {
+    async fn values(&self, id: &str, item: &ExplainedItem) -> Result<Vec<String>> {
         let explained = self.policies.explain(id, &item.item, &self.caller, self.today);
         let Some(condition) = explained else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -116,7 +116,7 @@ impl AccessQuestion {
         Ok(condition.values(&found))
     }
 
-    async fn on_item(&self, ports: &Ports, id: ItemId) -> Result<(String, bool), CommandError> {
+    async fn on_item(&self, ports: &Ports, id: ItemId) -> Result<(String, bool)> {
         let item = ExplainedItem::find(ports, self.collection, id).await?;
         let item = item.ok_or_else(|| no_item(self.collection.name(), &id.to_string()))?;
         let permissions = self.permissions();

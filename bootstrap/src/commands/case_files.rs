@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use application::CaseReport;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::Result;
 use crate::commands::print;
 use crate::failed;
 
@@ -14,7 +14,7 @@ pub fn check(
     warnings: &[String],
     cases: usize,
     is_strict: bool,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let mut out = String::new();
     for line in summaries.iter().chain(warnings) {
         let _ = writeln!(out, "{line}");
@@ -31,7 +31,7 @@ pub fn check(
     Ok(())
 }
 
-pub fn test(ids: &[String], reports: &[CaseReport]) -> Result<(), CommandError> {
+pub fn test(ids: &[String], reports: &[CaseReport]) -> Result<()> {
     let (passed, wrong): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.passed);
     let mut out = String::new();
     for report in &wrong {

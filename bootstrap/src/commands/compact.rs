@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use storage_adapter::Store;
 use tokio::time::sleep;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::options::CompactOptions;
 use crate::commands::print;
 use crate::commands::progress::ProgressMeter;
@@ -20,7 +20,7 @@ const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {
 /// Interval between checks for another worker.
 const BUSY: Duration = Duration::from_secs(1);
 
-pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
+pub async fn run(options: &CompactOptions) -> Result<()> {
     let mut meter = ProgressMeter::start(None, BAR, "removing old bodies, by change number")?;
     let (compaction, store, last) = meter.watch(open(options)).await?;
     meter.bar.set_length(last.0.unsigned_abs());
@@ -51,7 +51,7 @@ pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
 
 /// Opens the store, and returns its last change. A dry run is read-only, so the store may be in
 /// service.
-async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence), CommandError> {
+async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence)> {
     let retention = RetentionSettings::open(&options.retention)?;
     let store = if options.dry_run {
         look(&options.database).await?
@@ -73,7 +73,7 @@ async fn pass(
     compaction: &Compaction,
     is_dry_run: bool,
     bar: &ProgressBar,
-) -> Result<CompactionStep, CommandError> {
+) -> Result<CompactionStep> {
     let failed = |error: RepositoryError| failed(format!("cannot compact: {error}"));
     let (mut sum, mut after, mut is_waiting) = (CompactionStep::default(), Sequence(0), false);
     loop {

@@ -11,7 +11,7 @@ use system_adapter::{SystemClock, UuidV7Generator};
 use uuid::Uuid;
 
 use super::options::{ContentsCommand, ContentsOptions, ContentsPlace};
-use super::{CommandError, DatabaseOptions, ServeOptions, print};
+use super::{CommandError, DatabaseOptions, Result, ServeOptions, print};
 use crate::monitoring::Monitoring;
 use crate::{close, connect, failed, look, ports, store_options};
 
@@ -25,7 +25,7 @@ pub async fn with_contents(
     store: &Store,
     monitoring: &Monitoring,
     watches: &mut Watches,
-) -> Result<Ports, CommandError> {
+) -> Result<Ports> {
     let Some(name) = named(&options.contents, &options.database) else { return Ok(ports) };
     let location = Location::open(&name, &options.temp_dir, RESERVE).map_err(failed)?;
     let (named, has_bytes) = store.content_store().await.map_err(failed)?;
@@ -50,7 +50,7 @@ pub async fn with_contents(
     Ok(ports)
 }
 
-pub async fn run(command: ContentsCommand) -> Result<(), CommandError> {
+pub async fn run(command: ContentsCommand) -> Result<()> {
     let options = match &command {
         ContentsCommand::Verify(options) | ContentsCommand::Register(options) => options,
         ContentsCommand::Sweep { contents, .. } => contents,
@@ -77,7 +77,7 @@ fn named(place: &ContentsPlace, database: &DatabaseOptions) -> Option<String> {
     place.contents.clone().or_else(|| store_options(database).contents_folder())
 }
 
-async fn service(options: &ContentsOptions, store: &Store) -> Result<ContentService, CommandError> {
+async fn service(options: &ContentsOptions, store: &Store) -> Result<ContentService> {
     let name = named(&options.contents, &options.database).ok_or_else(|| {
         CommandError::Usage("name the folder or bucket with --contents".to_owned())
     })?;
@@ -100,7 +100,7 @@ pub fn back_up_contents(
     place: &ContentsPlace,
     database: &DatabaseOptions,
     file: &Path,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let Some(name) = named(place, database) else { return Ok(()) };
     let location = Location::existing(&name, &std::env::temp_dir()).map_err(failed)?;
     let Some(location) = location else {
@@ -115,7 +115,7 @@ pub fn back_up_contents(
     })
 }
 
-async fn register(contents: &ContentService, store: &Store) -> Result<(), CommandError> {
+async fn register(contents: &ContentService, store: &Store) -> Result<()> {
     let digests = store.content_digests().await.map_err(failed)?;
     let mut adopted = 0;
     for last_byte in 0..=u8::MAX {
@@ -125,7 +125,7 @@ async fn register(contents: &ContentService, store: &Store) -> Result<(), Comman
     print(&format!("contents registered: {adopted}; named by versions: {}\n", digests.len()))
 }
 
-async fn verify(contents: &ContentService, store: &Store) -> Result<(), CommandError> {
+async fn verify(contents: &ContentService, store: &Store) -> Result<()> {
     let (mut after, mut verified, mut bytes, mut damaged) = (Uuid::nil(), 0_u64, 0, 0_u64);
     loop {
         let page = contents.kept_after(ContentId(after)).await.map_err(failed)?;
@@ -149,7 +149,7 @@ async fn verify(contents: &ContentService, store: &Store) -> Result<(), CommandE
     if damaged == 0 { Ok(()) } else { Err(failed("restore the damaged contents from a backup")) }
 }
 
-async fn sweep(contents: &ContentService, remove: bool) -> Result<(), CommandError> {
+async fn sweep(contents: &ContentService, remove: bool) -> Result<()> {
     let mut found = 0_u64;
     for last_byte in 0..=u8::MAX {
         for id in contents.strays(last_byte).await.map_err(failed)? {

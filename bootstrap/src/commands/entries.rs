@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 
 use serde_json::{Map, Value};
 
-use crate::commands::error::CommandError;
+use crate::commands::error::Result;
 use crate::commands::options::EntryFormat;
 
 pub struct Entries {
@@ -19,10 +19,7 @@ enum EntryWriter {
 }
 
 impl Entries {
-    pub fn new(
-        format: EntryFormat,
-        columns: &'static [&'static str],
-    ) -> Result<Self, CommandError> {
+    pub fn new(format: EntryFormat, columns: &'static [&'static str]) -> Result<Self> {
         let out = || BufWriter::new(io::stdout());
         let writer = match format {
             EntryFormat::Plain => EntryWriter::Plain(out()),
@@ -36,7 +33,7 @@ impl Entries {
         Ok(Self { columns, writer })
     }
 
-    pub fn write(&mut self, text: &str, values: &Value) -> Result<(), CommandError> {
+    pub fn write(&mut self, text: &str, values: &Value) -> Result<()> {
         let values = values.as_array().into_iter().flatten();
         match &mut self.writer {
             EntryWriter::Plain(out) => writeln!(out, "{text}")?,
@@ -58,7 +55,7 @@ impl Entries {
         Ok(())
     }
 
-    pub fn end(&mut self) -> Result<(), CommandError> {
+    pub fn end(&mut self) -> Result<()> {
         let ended = match &mut self.writer {
             EntryWriter::Plain(out) => out.flush(),
             EntryWriter::Json(out, 0) => writeln!(out, "[]").and_then(|()| out.flush()),

@@ -8,6 +8,8 @@ use application::ApplicationError;
 use storage_adapter::StoreError;
 use thiserror::Error;
 
+pub type Result<T, E = CommandError> = std::result::Result<T, E>;
+
 #[derive(Debug, Error)]
 pub enum CommandError {
     #[error("{0}")]

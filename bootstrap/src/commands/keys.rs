@@ -2,13 +2,13 @@
 
 use std::io::{self, Write as _};
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::options::NewKeyOptions;
 use crate::commands::print;
 
 /// Prints the key and its line for the identity file to standard output, and explanations to
 /// standard error.
-pub fn new(options: &NewKeyOptions) -> Result<(), CommandError> {
+pub fn new(options: &NewKeyOptions) -> Result<()> {
     let NewKeyOptions { name, roles, expires } = options;
     let made = identity_adapter::new_key(name, roles, *expires);
     let made = made.map_err(|error| CommandError::Usage(error.to_string()))?;

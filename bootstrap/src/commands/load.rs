@@ -15,7 +15,7 @@ use ureq::{Agent, SendBody};
 use url::Url;
 use uuid::Uuid;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::options::{LoadOptions, read_bounded};
 use crate::commands::{print, progress};
 use crate::failed;
@@ -37,7 +37,7 @@ const TOKEN: &str = "PROPOSAL_SERVICE_TOKEN";
 
 const BAR: &str = "{bar:40} {bytes}/{total_bytes} sent, {eta} left {next}";
 
-pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
+pub fn load(options: &LoadOptions) -> Result<()> {
     let mut headers = vec![
         ("content-type", media_type(&options.file)?.to_owned()),
         ("accept", "application/json".to_owned()),
@@ -70,7 +70,7 @@ pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
     }
 }
 
-fn media_type(file: &Path) -> Result<&'static str, CommandError> {
+fn media_type(file: &Path) -> Result<&'static str> {
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let known = FORMATS.iter().find(|format| format.extension.eq_ignore_ascii_case(extension));
     known.map(|format| format.media_type).ok_or_else(|| {
@@ -83,7 +83,7 @@ fn media_type(file: &Path) -> Result<&'static str, CommandError> {
     })
 }
 
-fn target(options: &LoadOptions) -> Result<Url, CommandError> {
+fn target(options: &LoadOptions) -> Result<Url> {
     let mut target = options.url.clone();
     target
         .path_segments_mut()
@@ -98,7 +98,7 @@ fn target(options: &LoadOptions) -> Result<Url, CommandError> {
     Ok(target)
 }
 
-fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
+fn token(file: Option<&Path>) -> Result<Option<String>> {
     let (source, text) = match file {
         Some(file) => {
             let source = format!("{} (--token-file)", file.display());
@@ -158,7 +158,7 @@ fn send(
     target: &Url,
     headers: &[(&str, String)],
     path: &Path,
-) -> Result<Result<(u16, String), ureq::Error>, CommandError> {
+) -> Result<Result<(u16, String), ureq::Error>> {
     let unreadable = |error| CommandError::Source(path.display().to_string(), error);
     let file = File::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
@@ -175,7 +175,7 @@ fn send(
     Ok(answer)
 }
 
-fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandError> {
+fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<()> {
     let answer: Value = serde_json::from_str(answer)
         .map_err(|_| failed(format!("the response (status {status}) is not from this service")))?;
     if status == 200 {
@@ -205,7 +205,7 @@ fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandErro
     )))
 }
 
-fn list<'a>(errors: impl Iterator<Item = (Option<u64>, &'a Value)>) -> Result<(), CommandError> {
+fn list<'a>(errors: impl Iterator<Item = (Option<u64>, &'a Value)>) -> Result<()> {
     let errors: Vec<_> = errors.collect();
     for (row, error) in errors.iter().take(MOST_REPORTED) {
         let part = |name: &str| error[name].as_str().unwrap_or_default();

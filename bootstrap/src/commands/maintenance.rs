@@ -5,10 +5,10 @@ use storage_adapter::{MigrationStep, Store, StoreError};
 use system_adapter::SystemClock;
 
 use crate::commands::options::{DatabaseOptions, MigrateOptions, MigratePhase};
-use crate::commands::{CommandError, print};
+use crate::commands::{Result, print};
 use crate::{close, connect, store_options};
 
-pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
+pub async fn migrate(options: &MigrateOptions) -> Result<()> {
     if options.plan {
         let steps = store_options(&options.database).migration_plan().await?;
         let lines: Vec<_> = steps.iter().map(line).collect();
@@ -40,14 +40,14 @@ async fn migrate_phase(store: &Store, phase: MigratePhase) -> Result<(), StoreEr
 }
 
 /// Renews the history of a copy: entity tags and cursors of the original become invalid.
-pub fn renew_history(database: &DatabaseOptions) -> Result<(), CommandError> {
+pub fn renew_history(database: &DatabaseOptions) -> Result<()> {
     store_options(database).renew_history()?;
     print(
         "the store has a new history; entity tags and cursors of the old history are no longer valid\n",
     )
 }
 
-pub async fn erase_caller(id: &str, database: &DatabaseOptions) -> Result<(), CommandError> {
+pub async fn erase_caller(id: &str, database: &DatabaseOptions) -> Result<()> {
     let now = SystemClock::default().now();
     let was_known = store_options(database).erase_caller(id, now).await?;
     let outcome = if was_known { "the name is erased" } else { "no name was stored" };

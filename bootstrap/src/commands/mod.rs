@@ -35,7 +35,7 @@ use tokio::task::JoinHandle;
 use crate::{VERSION, base_url, failed, open_rules, serve};
 use contents::back_up_contents;
 pub use contents::with_contents;
-pub use error::CommandError;
+pub use error::{CommandError, Result};
 pub use logging::set_filter as set_log_filter;
 use options::{
     AccessCommand, CallersCommand, Command, HistoryCommand, KeysCommand, LoggingOptions,
@@ -58,7 +58,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
+fn execute(command: Command, log: &LoggingOptions) -> Result<()> {
     logging::start(log, trace_layer(&command)?);
     if SystemClock::default().now() < Timestamp::UNIX_EPOCH {
         return Err(failed("the system clock is before 1970; set it"));
@@ -115,14 +115,14 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
     }
 }
 
-fn trace_layer(command: &Command) -> Result<Option<TraceLayer>, CommandError> {
+fn trace_layer(command: &Command) -> Result<Option<TraceLayer>> {
     let Command::Serve(options) = command else { return Ok(None) };
     let Some(url) = options.monitoring.traces_url()? else { return Ok(None) };
     let layer = telemetry_adapter::traces::open(&url, options.monitoring.trace_sample);
     layer.map(Some).map_err(|reason| options::otlp_error(&reason))
 }
 
-fn print(output: &str) -> Result<(), CommandError> {
+fn print(output: &str) -> Result<()> {
     match write!(io::stdout(), "{output}") {
         // The reader of the pipe has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -130,9 +130,7 @@ fn print(output: &str) -> Result<(), CommandError> {
     }
 }
 
-fn within_runtime(
-    work: impl Future<Output = Result<(), CommandError>>,
-) -> Result<(), CommandError> {
+fn within_runtime(work: impl Future<Output = Result<()>>) -> Result<()> {
     let runtime =
         Runtime::new().map_err(|error| failed(format!("cannot start the runtime: {error}")))?;
     let outcome = runtime.block_on(work);

@@ -21,7 +21,7 @@ use domain::Collection;
 use tracing_subscriber::filter::Targets;
 use url::Url;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::log_filter;
 use crate::commands::quantities::{byte_size, delay, lifetime, timeout};
 use crate::commands::usage;
@@ -428,7 +428,7 @@ pub fn definition(version: &'static str) -> clap::Command {
     CommandLine::command().version(version)
 }
 
-pub fn parse(version: &'static str) -> Result<(Command, LoggingOptions), CommandError> {
+pub fn parse(version: &'static str) -> Result<(Command, LoggingOptions)> {
     let found = definition(version).try_get_matches();
     let said = found.and_then(|matches| CommandLine::from_arg_matches(&matches));
     let said = said.map_err(|error| match error.kind() {

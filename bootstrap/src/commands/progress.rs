@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::signals::Signals;
 
 const LINES: Duration = Duration::from_secs(10);
@@ -21,11 +21,7 @@ pub struct ProgressMeter {
 impl ProgressMeter {
     /// Starts the clock and handles signals. `template` is that of [`bar`], and `what` names the
     /// work in the log.
-    pub fn start(
-        total: Option<u64>,
-        template: &str,
-        what: &'static str,
-    ) -> Result<Self, CommandError> {
+    pub fn start(total: Option<u64>, template: &str, what: &'static str) -> Result<Self> {
         let signals = Signals::listen()?;
         let bar = bar(total, template);
         let mut lines = interval_at(tokio::time::Instant::now() + LINES, LINES);
@@ -36,7 +32,7 @@ impl ProgressMeter {
     pub async fn watch<T, E: Into<CommandError>>(
         &mut self,
         work: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, CommandError> {
+    ) -> Result<T> {
         tokio::select! {
             done = work => done.map_err(Into::into),
             signal = self.signal() => Err(CommandError::Stopped(signal)),

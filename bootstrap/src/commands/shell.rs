@@ -6,7 +6,7 @@ use std::path::Path;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::Result;
 use crate::commands::{options, print};
 use crate::failed;
 
@@ -18,7 +18,7 @@ pub fn completions(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-pub fn manual(version: &'static str, folder: Option<&Path>) -> Result<(), CommandError> {
+pub fn manual(version: &'static str, folder: Option<&Path>) -> Result<()> {
     let definition = options::definition(version);
     let Some(folder) = folder else {
         let mut page = Vec::new();

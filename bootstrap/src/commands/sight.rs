@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::commands::access::{load, load_caller};
 use crate::commands::entries::Entries;
-use crate::commands::error::CommandError;
+use crate::commands::error::Result;
 use crate::commands::options::{
     AccessListOptions, CallerAccessOptions, EntryFormat, PolicyDiffOptions,
 };
@@ -21,7 +21,7 @@ use crate::{close, look, open_rules, ports};
 /// The id of a caller who created nothing.
 const STRANGER: &str = "service:policies-diff";
 
-pub async fn list(options: &AccessListOptions) -> Result<(), CommandError> {
+pub async fn list(options: &AccessListOptions) -> Result<()> {
     let CallerAccessOptions { policies, caller, group, database, time_zone } = &options.access;
     let permissions = load(policies)?.permissions(&load_caller(caller)?, || time_zone.today());
     let mut entries = Entries::new(options.output, &["group", "id", "hidden"])?;
@@ -49,7 +49,7 @@ pub async fn list(options: &AccessListOptions) -> Result<(), CommandError> {
 }
 
 /// Lists the items and members that a role sees under one of two sets of policies only.
-pub async fn diff(options: &PolicyDiffOptions) -> Result<(), CommandError> {
+pub async fn diff(options: &PolicyDiffOptions) -> Result<()> {
     let sets = [load(&options.old)?, load(&options.new)?];
     let callers = match &options.caller {
         Some(path) => {
@@ -111,7 +111,7 @@ struct PolicyComparison {
 type SightChange = (String, bool);
 
 impl PolicyComparison {
-    async fn compare_all(&mut self, ports: &application::Ports) -> Result<u64, CommandError> {
+    async fn compare_all(&mut self, ports: &application::Ports) -> Result<u64> {
         let mut items = 0;
         for collection in Collection::all() {
             ExplainedItem::for_each(ports, collection, async |item| {
@@ -123,7 +123,7 @@ impl PolicyComparison {
         Ok(items)
     }
 
-    async fn compare(&mut self, item: &ExplainedItem) -> Result<(), CommandError> {
+    async fn compare(&mut self, item: &ExplainedItem) -> Result<()> {
         for index in 0..self.callers.len() {
             let (name, caller) = &self.callers[index];
             let (name, changes) = (name.clone(), self.changes(item, caller).await?);
@@ -143,11 +143,7 @@ impl PolicyComparison {
         Ok(())
     }
 
-    async fn changes(
-        &self,
-        item: &ExplainedItem,
-        caller: &Caller,
-    ) -> Result<Vec<SightChange>, CommandError> {
+    async fn changes(&self, item: &ExplainedItem, caller: &Caller) -> Result<Vec<SightChange>> {
         let [old, new] = [0, 1].map(|set| self.sets[set].permissions(caller, || self.today));
         let of = item.collection;
         if old.on(of, Operation::Read) == new.on(of, Operation::Read)
@@ -172,7 +168,7 @@ impl PolicyComparison {
         item: &ExplainedItem,
         caller: &str,
         changes: Vec<SightChange>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         let (group, id) = (item.collection.name(), item.item.id.to_string());
         for (member, is_shown) in changes {
             let change = if is_shown { "shown" } else { "hidden" };

@@ -6,7 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::Result;
 use crate::failed;
 
 /// SIGTERM and SIGINT. They end the process until [`Signals::listen`] is called.
@@ -16,7 +16,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    pub fn listen() -> Result<Self, CommandError> {
+    pub fn listen() -> Result<Self> {
         let refused = |error| failed(format!("cannot wait for signals: {error}"));
         let listen = |kind| signal(kind).map_err(refused);
         Ok(Self {

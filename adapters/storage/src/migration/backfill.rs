@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use application::RepositoryError;
-use sea_orm::{ConnectionTrait, DbErr};
+use application::ports::{RepositoryError, Result};
+use sea_orm::ConnectionTrait;
 use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::Backfill;
 use super::progress::PendingStep;
 use crate::engine::WriteEngine;
-use crate::error::logged;
+use crate::error::{DbResult, logged};
 use crate::sql::row_mapping;
 
 pub(super) const ROWS: i64 = 500;
@@ -28,7 +28,7 @@ pub(super) async fn run(
     engine: &dyn WriteEngine,
     step: &PendingStep,
     backfill: Backfill,
-) -> Result<(), RepositoryError> {
+) -> Result<()> {
     let mut failures = 0;
     loop {
         let pause = match batch(engine, step, backfill).await {
@@ -52,7 +52,7 @@ async fn batch(
     engine: &dyn WriteEngine,
     step: &PendingStep,
     Backfill { set, stale }: Backfill,
-) -> Result<Option<Duration>, RepositoryError> {
+) -> Result<Option<Duration>> {
     let (began, dialect) = (Instant::now(), engine.dialect());
     let row = step.record(dialect, &Uuid::nil().to_string(), false);
     engine.execute("backfill", row).await?;
@@ -78,7 +78,7 @@ async fn batch(
 }
 
 /// The last identifier of the next rows; `None` if fewer are left.
-async fn end_of_batch(engine: &dyn WriteEngine, from: Uuid) -> Result<Option<Uuid>, DbErr> {
+async fn end_of_batch(engine: &dyn WriteEngine, from: Uuid) -> DbResult<Option<Uuid>> {
     let values = [from.into(), (ROWS - 1).into()];
     let end = engine.dialect().statement(sql_file!("both/migration/backfill_end"), values);
     let row = engine.schema().query_one_raw(end).await?;

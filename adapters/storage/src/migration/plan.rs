@@ -1,13 +1,13 @@
 //! The steps of migrations that are left, for people.
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
+use sea_orm::{ConnectionTrait, DatabaseConnection};
 
 use super::backfill::ROWS;
 use super::progress::{PendingStep, pending};
 use super::schema_version::{Access, has_table, is_up_to_date};
 use super::{Backfill, Step};
 use crate::StoreOptions;
-use crate::error::StoreError;
+use crate::error::{DbResult, StoreError};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::transfer::connect_to_look;
@@ -93,7 +93,7 @@ fn shortened(statement: &str) -> String {
 }
 
 /// The number of items; 0 if there is no store yet.
-async fn items(connection: &DatabaseConnection) -> Result<i64, DbErr> {
+async fn items(connection: &DatabaseConnection) -> DbResult<i64> {
     let dialect = Dialect::of(connection.get_database_backend());
     if !has_table(connection, "totals").await? {
         return Ok(0);

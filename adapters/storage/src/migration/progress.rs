@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use sea_orm::{ConnectionTrait, DbErr, Statement};
+use sea_orm::{ConnectionTrait, Statement};
 
 use super::schema_version::has_table;
 use super::{MIGRATIONS, Step};
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
 
@@ -17,7 +18,7 @@ pub(super) struct PendingStep {
     pub step: Step,
 }
 
-pub(super) async fn pending(database: &impl ConnectionTrait) -> Result<Vec<PendingStep>, DbErr> {
+pub(super) async fn pending(database: &impl ConnectionTrait) -> DbResult<Vec<PendingStep>> {
     let dialect = Dialect::of(database.get_database_backend());
     let mut done = HashSet::new();
     if has_table(database, "schema_steps").await? {
@@ -66,7 +67,7 @@ impl PendingStep {
     }
 
     /// The position of the step; `None` if it is complete, or has not begun.
-    pub async fn position(&self, database: &impl ConnectionTrait) -> Result<Option<String>, DbErr> {
+    pub async fn position(&self, database: &impl ConnectionTrait) -> DbResult<Option<String>> {
         let dialect = Dialect::of(database.get_database_backend());
         let values = [self.migration.into(), (&*self.name).into()];
         let row = database

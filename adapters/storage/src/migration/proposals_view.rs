@@ -3,9 +3,9 @@
 
 use domain::Collection;
 use domain::proposal::fields::FIELDS;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, TransactionTrait};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, TransactionTrait};
 
-use crate::error::is_contended;
+use crate::error::{DbResult, is_contended};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::statements::ITEMS;
@@ -16,17 +16,14 @@ const ITEM_COLUMNS: [&str; 4] = ["id", "version", "created_at", "updated_at"];
 pub(crate) async fn is_complete(
     database: &impl ConnectionTrait,
     dialect: &Dialect,
-) -> Result<bool, DbErr> {
+) -> DbResult<bool> {
     let found = columns(database, dialect).await?;
     Ok(wanted().all(|name| found.iter().any(|found| found == name)))
 }
 
 /// Adds missing columns in place, at the end, so that the view keeps its privileges, dependent
 /// views, and columns of a newer service. If that fails, and on SQLite, the view is recreated.
-pub(crate) async fn refresh(
-    transaction: &DatabaseTransaction,
-    dialect: &Dialect,
-) -> Result<(), DbErr> {
+pub(crate) async fn refresh(transaction: &DatabaseTransaction, dialect: &Dialect) -> DbResult<()> {
     let mut all = columns(transaction, dialect).await?;
     for name in wanted() {
         if !all.iter().any(|found| found == name) {
@@ -56,7 +53,7 @@ fn wanted() -> impl Iterator<Item = &'static str> {
     ITEM_COLUMNS.into_iter().chain(FIELDS.iter().map(|field| field.name))
 }
 
-async fn columns(database: &impl ConnectionTrait, dialect: &Dialect) -> Result<Vec<String>, DbErr> {
+async fn columns(database: &impl ConnectionTrait, dialect: &Dialect) -> DbResult<Vec<String>> {
     let query = dialect.statement(sql_file!(dialect, "migration/view_columns"), []);
     let rows = database.query_all_raw(query).await?;
     rows.iter().map(|row| row_mapping::get(row, "name")).collect()

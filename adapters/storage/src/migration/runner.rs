@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, Statement};
 use tokio::time::sleep;
 
 use super::progress::pending;
 use super::schema_version::{Access, check_tables, has_table, is_up_to_date};
 use super::{BACKFILL, CONTRACT, EXPAND, Index, Step, backfill, proposals_view};
 use crate::engine::WriteEngine;
-use crate::error::{StoreError, is_contended};
+use crate::error::{DbResult, StoreError, is_contended};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 
@@ -131,7 +131,7 @@ impl Runner<'_> {
     }
 
     /// On `PostgreSQL`, does not block writers. An index left incomplete is created again.
-    async fn make_index(&self, Index { name, on }: Index) -> Result<(), DbErr> {
+    async fn make_index(&self, Index { name, on }: Index) -> DbResult<()> {
         let dialect = self.0.dialect();
         if dialect.backend == DbBackend::Sqlite {
             let transaction = self.0.begin_migration().await?;
@@ -155,7 +155,7 @@ impl Runner<'_> {
     }
 }
 
-async fn release(lock: Option<DatabaseTransaction>) -> Result<(), DbErr> {
+async fn release(lock: Option<DatabaseTransaction>) -> DbResult<()> {
     match lock {
         Some(lock) => lock.commit().await,
         None => Ok(()),

@@ -2,7 +2,7 @@
 
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::error::StoreError;
+use crate::error::{DbResult, StoreError};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
 
@@ -23,7 +23,7 @@ pub(crate) enum Access {
 }
 
 /// The id of the history that the database holds. The schema must be up to date.
-pub(crate) async fn history(database: &impl ConnectionTrait) -> Result<String, DbErr> {
+pub(crate) async fn history(database: &impl ConnectionTrait) -> DbResult<String> {
     let dialect = Dialect::of(database.get_database_backend());
     let row = database.query_one_raw(dialect.statement(sql_file!(dialect, "history"), [])).await?;
     get(&row.ok_or_else(|| DbErr::RecordNotFound("the history's id".to_owned()))?, "id")
@@ -35,7 +35,7 @@ pub(crate) async fn check_tables(database: &impl ConnectionTrait) -> Result<(), 
     checked.map(drop).map_err(StoreError::tables)
 }
 
-pub(crate) async fn has_table(database: &impl ConnectionTrait, table: &str) -> Result<bool, DbErr> {
+pub(crate) async fn has_table(database: &impl ConnectionTrait, table: &str) -> DbResult<bool> {
     let dialect = Dialect::of(database.get_database_backend());
     let look = dialect.statement(sql_file!(dialect, "migration/has_table"), [table.into()]);
     database.query_one_raw(look).await.map(|row| row.is_some())

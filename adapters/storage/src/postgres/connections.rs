@@ -13,13 +13,13 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, Row as _, raw_sql};
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{QueryResult, Statement};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::error::{is_connection_lost, is_refusal, is_schema_change};
+use crate::error::{DbResult, is_connection_lost, is_refusal, is_schema_change};
 use crate::postgres::server::{Purpose, Server, silence};
 use crate::postgres::session::{
     Asked, Effect, Limits, Question, Reply, ServerAnswer, Session, database_error, lost,
@@ -97,7 +97,7 @@ impl Connections {
     }
 
     /// Waits for a free connection. The first question waits until it is open.
-    pub async fn session(self: &Arc<Self>, limits: Limits) -> Result<Session, DbErr> {
+    pub async fn session(self: &Arc<Self>, limits: Limits) -> DbResult<Session> {
         let asked = Instant::now();
         let permit = Arc::clone(&self.permits).acquire_owned();
         let Ok(permit) = timeout(self.server.acquire_timeout, permit).await else {
@@ -133,7 +133,7 @@ impl Connections {
         self: &Arc<Self>,
         limits: Limits,
         statement: Statement,
-    ) -> Result<Vec<QueryResult>, DbErr> {
+    ) -> DbResult<Vec<QueryResult>> {
         self.session(limits).await?.query_last(statement).await
     }
 

@@ -8,6 +8,7 @@
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult};
 
+use crate::error::DbResult;
 use crate::sql::row_mapping;
 
 /// Waits for writes in progress.
@@ -18,7 +19,7 @@ pub(crate) const EXCLUDE_OTHERS: &str = sql_file!("postgres/write/fence_exclude_
 /// Begins a read without writes in progress. Closes the current `time` and those of all changes.
 pub(crate) const BEGIN_SETTLED: &str = sql_file!("postgres/write/fence_settle");
 
-pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {
+pub(crate) fn time(rows: &[Vec<QueryResult>]) -> DbResult<Timestamp> {
     let row = rows.iter().flatten().next();
     let row = row.ok_or_else(|| DbErr::RecordNotFound("the time of the clock".to_owned()))?;
     row_mapping::timestamp(row, "time")

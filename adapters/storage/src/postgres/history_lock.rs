@@ -15,7 +15,7 @@ use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::{RwLockReadGuard, watch as channel};
 use tokio::time::{sleep, timeout};
 
-use crate::error::{is_contended, is_lost};
+use crate::error::{DbResult, is_contended, is_lost};
 use crate::postgres::connections::Connections;
 use crate::postgres::session::{Effect, Limits, Session};
 use crate::sql::row_mapping::get;
@@ -84,7 +84,7 @@ impl HistoryLock {
     }
 
     /// Waits until the lock is held. Returns the time since which it is.
-    pub async fn held(&self) -> Result<Instant, DbErr> {
+    pub async fn held(&self) -> DbResult<Instant> {
         let mut states = self.state.subscribe();
         let held = timeout(WAIT, states.wait_for(|state| state.held().is_some())).await;
         let held = held.ok().and_then(|state| state.ok()?.held());
@@ -102,7 +102,7 @@ impl HistoryLock {
     }
 
     /// Begins a write, which ends when the result is dropped: the lock is held until then.
-    pub async fn write(&self) -> Result<RwLockReadGuard<'_, ()>, DbErr> {
+    pub async fn write(&self) -> DbResult<RwLockReadGuard<'_, ()>> {
         let held = self.held().await?;
         match self.writes.try_read() {
             Ok(writing) if self.is_held(held) => Ok(writing),
@@ -146,7 +146,7 @@ impl HistoryLock {
     }
 
     /// Takes the lock on another session. Fails while a restore is incomplete.
-    pub async fn take(&self) -> Result<Session, DbErr> {
+    pub async fn take(&self) -> DbResult<Session> {
         let confirmed = Instant::now();
         let session = self.pool.session(Limits::BRIEF).await?;
         let text = [TAKE, sql_file!("postgres/history"), "; ", IS_COMPLETE].concat();

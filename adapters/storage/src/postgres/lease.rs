@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use application::RepositoryError;
+use application::ports::{RepositoryError, Result};
 use parking_lot::Mutex;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -16,7 +16,7 @@ use sea_orm::{DbErr, RuntimeErr};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use crate::error::logged;
+use crate::error::{DbResult, logged};
 use crate::metrics::write_series;
 use crate::migration::schema_version::SCHEMA_VERSION;
 use crate::postgres::connections::Connections;
@@ -98,7 +98,7 @@ impl Lease {
         write_series(encoder, "proposal_service_schema_access", help, series)
     }
 
-    pub fn require_reads(&self) -> Result<(), DbErr> {
+    pub fn require_reads(&self) -> DbResult<()> {
         if self.state().may_read() {
             return Ok(());
         }
@@ -106,7 +106,7 @@ impl Lease {
         Err(DbErr::Conn(RuntimeErr::Internal(reason.to_owned())))
     }
 
-    pub async fn require_writes(&self) -> Result<(), RepositoryError> {
+    pub async fn require_writes(&self) -> Result<()> {
         if !self.state().is_valid() {
             let _asking = self.asking.lock().await;
             if !self.state().is_valid() {
@@ -117,7 +117,7 @@ impl Lease {
     }
 
     /// Renews the row of this instance, unless it is too old, and reads its permissions.
-    async fn ask(&self) -> Result<(), DbErr> {
+    async fn ask(&self) -> DbResult<()> {
         let asked = Some(Instant::now());
         let values = [self.id.clone().into(), SCHEMA_VERSION.into()];
         let renew = POSTGRES.statement(sql_file!("postgres/migration/lease_renew"), values);

@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use application::{RepositoryError, Sequence};
+use application::ports::{RepositoryError, Result, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -33,7 +33,7 @@ use tracing::Instrument as _;
 
 use crate::StoreOptions;
 use crate::engine::{ReadEngine, ReadMode, Workers, WriteEngine};
-use crate::error::{StoreError, logged};
+use crate::error::{DbResult, StoreError, logged};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::postgres::connections::Connections;
 use crate::postgres::history_lock::HistoryLock;
@@ -115,7 +115,7 @@ impl Postgres {
         Ok(Self { server, readers, writer, queue, lease, schema, tasks })
     }
 
-    async fn one(&self, pool: &Arc<Connections>, text: &str) -> Result<QueryResult, DbErr> {
+    async fn one(&self, pool: &Arc<Connections>, text: &str) -> DbResult<QueryResult> {
         let rows = pool.query(Limits::BRIEF, POSTGRES.statement(text, [])).await?;
         rows.into_iter().next().ok_or_else(|| DbErr::RecordNotFound("a row".to_owned()))
     }
@@ -136,7 +136,7 @@ impl ReadEngine for Postgres {
     }
 
     /// Reads again if the database may have been restored meanwhile.
-    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
+    async fn read(&self, statement: Statement, mode: ReadMode) -> DbResult<Vec<QueryResult>> {
         self.lease.require_reads()?;
         for _ in 0..READS_ACROSS_A_RESTORE {
             let held = self.writer.history.held().await?;
@@ -164,12 +164,8 @@ impl ReadEngine for Postgres {
         self.server.timeline()
     }
 
-    fn commits_in_order(&self) -> bool {
-        false
-    }
-
     /// Visible numbers, and those below them, were drawn before, by writes that hold the fence.
-    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+    async fn fence(&self) -> Result<Sequence> {
         let passed = async {
             let session = self.writer.pool.session(Limits::LOCK).await?;
             let last = change_log::last(&session).await?;
@@ -180,7 +176,7 @@ impl ReadEngine for Postgres {
     }
 
     /// Waits for a time that the database's clock has not reached yet, if it is near.
-    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+    async fn close_timestamp(&self, time: Timestamp) -> Result<()> {
         loop {
             let close = async {
                 let session = self.writer.pool.session(Limits::LOCK).await?;
@@ -231,12 +227,12 @@ impl WriteEngine for Postgres {
         self.lease.encode(encoder)
     }
 
-    async fn sample(&self) -> Result<Sample, RepositoryError> {
+    async fn sample(&self) -> Result<Sample> {
         let sampled = async {
             let sizes = POSTGRES.statement(sql_file!("postgres/servers/sizes"), []);
             let sizes = self.readers.quick.query(Limits::BRIEF, sizes).await?;
             let size = |row: &QueryResult| Ok((get(row, "part")?, count(row, "bytes")?));
-            let sizes = sizes.iter().map(size).collect::<Result<_, DbErr>>()?;
+            let sizes = sizes.iter().map(size).collect::<DbResult<_>>()?;
             let followers =
                 self.one(&self.readers.quick, sql_file!("postgres/servers/replicas")).await?;
             let lag = Duration::from_micros(count(&followers, "lag")?);
@@ -261,7 +257,7 @@ impl WriteEngine for Postgres {
     }
 
     /// Asks on a connection that writes: it may lead to another server than reads, or a standby.
-    async fn check_writes(&self) -> Result<(), RepositoryError> {
+    async fn check_writes(&self) -> Result<()> {
         let check = async {
             let check = POSTGRES.statement(REQUIRE_WRITES, []);
             self.writer.pool.query(Limits::BRIEF, check).await?;
@@ -287,7 +283,7 @@ impl WriteEngine for Postgres {
     }
 
     /// Asks on a connection that writes: the log is that of its server.
-    async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
+    async fn log_position(&self) -> Result<(u32, u64)> {
         let position = async {
             let row =
                 self.one(&self.writer.pool, sql_file!("postgres/servers/log_position")).await?;
@@ -306,7 +302,7 @@ impl WriteEngine for Postgres {
         20_000
     }
 
-    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
+    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step> {
         self.lease.require_writes().await?;
         let _writing =
             self.writer.history.write().await.map_err(|error| logged(&error, "index"))?;
@@ -320,16 +316,12 @@ impl WriteEngine for Postgres {
         step.await.map_err(|error: DbErr| logged(&error, "index"))
     }
 
-    async fn now(&self, _here: Timestamp) -> Result<Timestamp, RepositoryError> {
+    async fn now(&self, _here: Timestamp) -> Result<Timestamp> {
         let now = self.one(&self.readers.quick, sql_file!("postgres/write/now")).await;
         now.and_then(|row| timestamp(&row, "now")).map_err(|error| logged(&error, "now"))
     }
 
-    async fn execute(
-        &self,
-        step: &'static str,
-        statement: Statement,
-    ) -> Result<u64, RepositoryError> {
+    async fn execute(&self, step: &'static str, statement: Statement) -> Result<u64> {
         self.lease.require_writes().await?;
         let _writing = self.writer.history.write().await.map_err(|error| logged(&error, step))?;
         let done =
@@ -339,7 +331,7 @@ impl WriteEngine for Postgres {
 
     /// Each attempt is a separate transaction. Another session that builds an index waits for all
     /// older snapshots, so a transaction that waits for that session's lock would deadlock.
-    async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
+    async fn lock_schema(&self) -> DbResult<Option<DatabaseTransaction>> {
         let lock = "SELECT pg_try_advisory_xact_lock($1) AS is_ours";
         let lock = POSTGRES.statement(lock, [MIGRATION_LOCK.into()]);
         let mut attempt = 0_u64;
@@ -358,7 +350,7 @@ impl WriteEngine for Postgres {
         }
     }
 
-    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+    async fn begin_migration(&self) -> DbResult<DatabaseTransaction> {
         let transaction = self.schema.begin().await?;
         transaction.execute_unprepared(MIGRATION_SETTINGS).await?;
         Ok(transaction)

@@ -4,12 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sea_orm::ConnectionTrait as _;
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, Row as _, raw_sql};
-use sea_orm::{ConnectionTrait as _, DbErr};
 use tokio::time::{sleep, timeout};
 
-use crate::error::{StoreError, is_contended, is_lost};
+use crate::error::{DbResult, StoreError, is_contended, is_lost};
 use crate::postgres::connections::Connections;
 use crate::postgres::server::{Purpose, Server, settings_lost, silence, verify};
 use crate::postgres::session::{Effect, Limits};
@@ -127,10 +127,7 @@ pub(crate) async fn check_schema(
     }
 }
 
-async fn schema_flaw(
-    writers: &Arc<Connections>,
-    readers: &Arc<Connections>,
-) -> Result<Reason, DbErr> {
+async fn schema_flaw(writers: &Arc<Connections>, readers: &Arc<Connections>) -> DbResult<Reason> {
     let one = writers.session(Limits::BRIEF).await?;
     let other = readers.session(Limits::BRIEF).await?;
     let mut numbers = Vec::new();

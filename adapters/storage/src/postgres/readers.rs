@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{QueryResult, Statement};
 
 use crate::engine::{ReadMode, Workers};
-use crate::error::{is_lost, needs_new_plan};
+use crate::error::{DbResult, is_lost, needs_new_plan};
 use crate::postgres::connections::Connections;
 use crate::postgres::fence;
 use crate::postgres::server::{Purpose, Server};
@@ -39,11 +39,7 @@ impl Readers {
         Self { quick, slow }
     }
 
-    pub async fn read(
-        &self,
-        statement: &Statement,
-        mode: ReadMode,
-    ) -> Result<Vec<QueryResult>, DbErr> {
+    pub async fn read(&self, statement: &Statement, mode: ReadMode) -> DbResult<Vec<QueryResult>> {
         twice_if_lost(async || {
             let readers = if mode.is_slow { &self.slow } else { &self.quick };
             let session = readers.session(READ).await?;
@@ -62,9 +58,9 @@ impl Readers {
 }
 
 /// Retries a read once after a lost connection, and while a statement must be prepared again.
-pub(crate) async fn twice_if_lost<T, F: Future<Output = Result<T, DbErr>>>(
+pub(crate) async fn twice_if_lost<T, F: Future<Output = DbResult<T>>>(
     read: impl Fn() -> F,
-) -> Result<T, DbErr> {
+) -> DbResult<T> {
     let mut was_lost = false;
     for _ in 0..MOST_STALE {
         match read().await {

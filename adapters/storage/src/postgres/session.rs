@@ -21,6 +21,7 @@ use sea_query_sqlx::SqlxValues;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
+use crate::error::DbResult;
 use crate::spans;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::row_mapping::FromRow;
@@ -85,22 +86,22 @@ impl Session {
         &self,
         effect: Effect,
         text: impl Into<String>,
-    ) -> Result<Vec<Vec<QueryResult>>, DbErr> {
+    ) -> DbResult<Vec<Vec<QueryResult>>> {
         let reply = self.ask(Question::simple(effect, text)).await.map_err(database_error)?;
         let results = |rows: Vec<PgRow>| rows.into_iter().map(QueryResult::from).collect();
         Ok(reply.rows.into_iter().map(results).collect())
     }
 
-    pub async fn commit(&self) -> Result<(), DbErr> {
+    pub async fn commit(&self) -> DbResult<()> {
         self.run(Effect::Commit, "COMMIT").instrument(spans::commit()).await.map(drop)
     }
 
-    async fn rows(&self, question: Question) -> Result<Vec<QueryResult>, DbErr> {
+    async fn rows(&self, question: Question) -> DbResult<Vec<QueryResult>> {
         self.ask(question).await.map(Reply::all_rows).map_err(database_error)
     }
 
     /// Runs the last statement. The connection does not wait for the caller to take the answer.
-    pub async fn query_last(self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+    pub async fn query_last(self, statement: Statement) -> DbResult<Vec<QueryResult>> {
         let answer = self.send(Question::of(statement)).await.map_err(database_error)?;
         // Without the receiver the connection would not be opened.
         let Self { questions, timeline: _timeline, .. } = self;
@@ -176,21 +177,21 @@ impl ConnectionTrait for Session {
         DbBackend::Postgres
     }
 
-    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+    async fn execute_raw(&self, statement: Statement) -> DbResult<ExecResult> {
         let reply = self.ask(Question::of(statement)).await.map_err(database_error)?;
         Ok(reply.result.into())
     }
 
-    async fn execute_unprepared(&self, text: &str) -> Result<ExecResult, DbErr> {
+    async fn execute_unprepared(&self, text: &str) -> DbResult<ExecResult> {
         let reply = self.ask(Question::simple(Effect::None, text)).await.map_err(database_error)?;
         Ok(reply.result.into())
     }
 
-    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+    async fn query_one_raw(&self, statement: Statement) -> DbResult<Option<QueryResult>> {
         Ok(self.query_all_raw(statement).await?.into_iter().next())
     }
 
-    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+    async fn query_all_raw(&self, statement: Statement) -> DbResult<Vec<QueryResult>> {
         self.rows(Question::of(statement)).await
     }
 }
@@ -201,19 +202,15 @@ impl WriteConnection for Session {
         &POSTGRES
     }
 
-    async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr> {
+    async fn query<T: FromRow>(&self, statement: Statement) -> DbResult<Vec<T>> {
         typed(&self.query_all_raw(statement).await?)
     }
 
-    async fn execute(&self, statement: Statement) -> Result<u64, DbErr> {
+    async fn execute(&self, statement: Statement) -> DbResult<u64> {
         self.execute_raw(statement).await.map(|done| done.rows_affected())
     }
 
-    async fn write(
-        &self,
-        kind: RowKind,
-        rows: &[RowParameters<'_>],
-    ) -> Result<Vec<RowAnswer>, DbErr> {
+    async fn write(&self, kind: RowKind, rows: &[RowParameters<'_>]) -> DbResult<Vec<RowAnswer>> {
         let text = of_rows(&POSTGRES, kind).into_sql_str();
         let arguments = Some(RowParameters::arrays(rows).map_err(database_error)?);
         let answers = self.rows(Question { effect: Effect::None, text, arguments }).await?;
@@ -221,7 +218,7 @@ impl WriteConnection for Session {
     }
 }
 
-pub(super) fn typed<T: FromRow>(rows: &[QueryResult]) -> Result<Vec<T>, DbErr> {
+pub(super) fn typed<T: FromRow>(rows: &[QueryResult]) -> DbResult<Vec<T>> {
     rows.iter().map(T::from_row).collect()
 }
 

@@ -9,13 +9,13 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use sea_orm::{ConnectionTrait as _, DbErr, QueryResult, Statement};
+use sea_orm::{ConnectionTrait as _, QueryResult, Statement};
 use tokio::sync::{Notify, watch as channel};
 use tokio::time::{sleep, timeout};
 
 use crate::StoreOptions;
 use crate::engine::{ReadEngine, ReadMode, Workers};
-use crate::error::{StoreError, read_only};
+use crate::error::{DbResult, StoreError, read_only};
 use crate::metrics::StoreMetrics;
 use crate::migration::schema_version::{self, Access};
 use crate::postgres::connections::Connections;
@@ -162,7 +162,7 @@ impl ReadEngine for Standby {
         WORKERS
     }
 
-    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
+    async fn read(&self, statement: Statement, mode: ReadMode) -> DbResult<Vec<QueryResult>> {
         if mode.is_settled {
             return Err(read_only());
         }
@@ -171,10 +171,6 @@ impl ReadEngine for Standby {
 
     fn losses(&self) -> u64 {
         self.connections()
-    }
-
-    fn commits_in_order(&self) -> bool {
-        false
     }
 
     async fn close(&self) {

@@ -11,7 +11,7 @@ use sea_orm::{ConnectionTrait as _, DbErr, Statement, Value};
 use tokio::task::JoinHandle;
 use tracing::{Instrument as _, Span};
 
-use crate::error::{is_lost, is_worth_retrying, logged};
+use crate::error::{DbResult, is_lost, is_worth_retrying, logged};
 use crate::postgres::connections::Connections;
 use crate::postgres::fence;
 use crate::postgres::history_lock::HistoryLock;
@@ -52,13 +52,7 @@ impl Writer for PostgresWriter {
 
     /// Writes single rows together. If one of them fails unexpectedly, each is retried alone.
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
-        let rows: Vec<_> = writes
-            .iter()
-            .filter_map(|Write { change, metadata }| match change {
-                Change::Row(row) => Some(RowWrite { row, metadata }),
-                _ => None,
-            })
-            .collect();
+        let rows: Vec<_> = writes.iter().filter_map(|write| write.row()).collect();
         let mut answers = Vec::with_capacity(rows.len());
         while let rest @ [_, ..] = &rows[answers.len()..] {
             let together = &rest[..together(rest)];
@@ -188,7 +182,7 @@ impl Drop for Transaction<'_> {
 }
 
 impl<'a> Transaction<'a> {
-    async fn of_one_statement(writer: &'a PostgresWriter, limits: Limits) -> Result<Self, DbErr> {
+    async fn of_one_statement(writer: &'a PostgresWriter, limits: Limits) -> DbResult<Self> {
         let mut session = writer.pool.session(limits).await?;
         // Without a connection, the first statement fails.
         let timeline = (&mut session.timeline).await.unwrap_or_default();
@@ -197,7 +191,7 @@ impl<'a> Transaction<'a> {
         Ok(Self { writer, session, current_reads, time, excludes_since, is_open })
     }
 
-    async fn begin(writer: &'a PostgresWriter, limits: Limits) -> Result<Self, DbErr> {
+    async fn begin(writer: &'a PostgresWriter, limits: Limits) -> DbResult<Self> {
         let mut transaction = Self::of_one_statement(writer, limits).await?;
         transaction.session.run(Effect::Begin, "BEGIN").await?;
         transaction.is_open = true;
@@ -209,7 +203,7 @@ impl<'a> Transaction<'a> {
         writer: &'a PostgresWriter,
         limits: Limits,
         read_sets: impl Iterator<Item = &'a WriteMetadata>,
-    ) -> Result<Self, DbErr> {
+    ) -> DbResult<Self> {
         let looks = looks(read_sets);
         let (mut message, mut values) = (fence::EXCLUDE_OTHERS.to_owned(), Vec::new());
         for look in &looks {
@@ -237,7 +231,7 @@ impl<'a> Transaction<'a> {
 
     async fn commit_if<T>(
         self,
-        done: Result<T, DbErr>,
+        done: DbResult<T>,
         is_kept: impl Fn(&T) -> bool,
     ) -> Result<T, WriteError> {
         let done = match done {

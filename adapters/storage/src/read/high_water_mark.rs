@@ -6,10 +6,11 @@
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-use application::{LogPage, RepositoryError, Sequence};
+use application::ports::{LogPage, Result, Sequence};
 use domain::Collection;
+use sea_orm::DbBackend;
 
-use crate::engine::{ReadEngine, ReadMode, query};
+use crate::engine::{ReadEngine, ReadMode};
 use crate::sql::{change_log, row_mapping};
 
 /// Changes at the end of the log that are looked through for holes.
@@ -38,21 +39,19 @@ impl HighWaterMark {
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<LogPage, RepositoryError> {
+    ) -> Result<LogPage> {
         match collection {
             Some(collection) => self.of_collection(collection, after, limit).await,
             None => self.of_all(after, limit).await,
         }
     }
 
-    async fn of_all(&self, after: Sequence, limit: u64) -> Result<LogPage, RepositoryError> {
+    async fn of_all(&self, after: Sequence, limit: u64) -> Result<LogPage> {
         loop {
             let mark = self.mark().sequence.max(after.0);
             let statement = change_log::statement(self.engine.dialect(), after, limit);
-            let page = query(&*self.engine, "changes", ReadMode::QUICK, statement, |rows| {
-                change_log::page(&rows, after, mark)
-            });
-            match page.await? {
+            let page = |rows: &[_]| change_log::page(rows, after, mark);
+            match self.engine.query("changes", ReadMode::QUICK, statement, page).await? {
                 Some(page) => return Ok(page),
                 None => drop(self.pass_fence().await?),
             }
@@ -65,7 +64,7 @@ impl HighWaterMark {
         collection: Collection,
         after: Sequence,
         limit: u64,
-    ) -> Result<LogPage, RepositoryError> {
+    ) -> Result<LogPage> {
         if self.mark().sequence == 0 {
             self.pass_fence().await?;
         }
@@ -80,27 +79,26 @@ impl HighWaterMark {
         }
         let dialect = self.engine.dialect();
         let changes = change_log::of_collection(dialect, collection, after, up_to, limit);
-        query(&*self.engine, "changes", ReadMode::QUICK, changes, |rows| {
-            let changes = change_log::changes(&rows)?;
-            // A full page may have left changes unread.
-            let is_full = changes.len() as u64 >= limit;
-            let last = changes.last().filter(|_| is_full).map(|change| change.sequence);
-            Ok(LogPage { read_to: last.unwrap_or(up_to), changes })
-        })
-        .await
+        let changes =
+            self.engine.query("changes", ReadMode::QUICK, changes, change_log::changes).await?;
+        // A full page may have left changes unread.
+        let is_full = changes.len() as u64 >= limit;
+        let last = changes.last().filter(|_| is_full).map(|change| change.sequence);
+        Ok(LogPage { read_to: last.unwrap_or(up_to), changes })
     }
 
     /// The last change before which the log is complete.
-    pub async fn last(&self) -> Result<Sequence, RepositoryError> {
+    pub async fn last(&self) -> Result<Sequence> {
         let mark = self.mark();
-        if self.engine.commits_in_order() || mark.sequence == 0 {
-            // Commits in order leave no holes. Without a mark the statement counts the whole log.
+        if self.engine.dialect().backend == DbBackend::Sqlite || mark.sequence == 0 {
+            // SQLite commits in order, which leaves no holes. Without a mark the statement counts the
+            // whole log.
             return self.pass_fence().await;
         }
         let above = [mark.sequence.into()];
         let end = self.engine.dialect().statement(sql_file!("both/read/changes_end"), above);
-        let end = query(&*self.engine, "last", ReadMode::QUICK, end, |rows| {
-            let row = row_mapping::first(&rows)?;
+        let end = self.engine.query("last", ReadMode::QUICK, end, |rows| {
+            let row = row_mapping::first(rows)?;
             let last: Option<i64> = row_mapping::get(row, "last")?;
             Ok((last.unwrap_or(mark.sequence), row_mapping::get::<i64>(row, "above")?))
         });
@@ -111,7 +109,7 @@ impl HighWaterMark {
         self.pass_fence().await
     }
 
-    async fn pass_fence(&self) -> Result<Sequence, RepositoryError> {
+    async fn pass_fence(&self) -> Result<Sequence> {
         let mark = self.mark();
         let Sequence(sequence) = self.engine.fence().await?;
         Ok(self.raise(Mark { sequence, ..mark }))

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use application::ports::{ListedPage, Reach, Result, Scope, Sequence, Totals};
 use application::query::{PageQuery, PageStart};
-use application::{ListedPage, Reach, RepositoryError, Scope, Sequence, Totals};
 use domain::Collection;
 use sea_orm::DbErr;
 
@@ -22,7 +22,7 @@ impl Reads {
         self: &Arc<Self>,
         reach: &Reach,
         query: &PageQuery,
-    ) -> Result<Arc<ListedPage>, RepositoryError> {
+    ) -> Result<Arc<ListedPage>> {
         if reach.is_whole() {
             return self.current_page(reach, query).await;
         }
@@ -34,7 +34,7 @@ impl Reads {
         self: &Arc<Self>,
         reach: &Reach,
         query: &PageQuery,
-    ) -> Result<Arc<ListedPage>, RepositoryError> {
+    ) -> Result<Arc<ListedPage>> {
         let scope = reach.scope();
         let losses = self.engine.losses();
         let (now, totals) = if let Some(now) = self.written_through(scope, query) {
@@ -74,7 +74,7 @@ impl Reads {
         query: &PageQuery,
         now: CachedAt,
         known: Option<Totals>,
-    ) -> Result<Arc<ListedPage>, RepositoryError> {
+    ) -> Result<Arc<ListedPage>> {
         let scope = reach.scope();
         let totals = async || match known {
             Some(known) => Ok(known),
@@ -118,7 +118,7 @@ impl Reads {
     async fn stored_page(
         &self,
         PageRead { reach, query: asked, indexed, mode }: PageRead,
-    ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
+    ) -> Result<(Arc<ListedPage>, bool)> {
         let (losses, scope) = (self.engine.losses(), reach.scope());
         let now = indexed.map_or_else(|| self.written_through(scope, &asked), |(now, _)| Some(now));
         if let Some(page) = now.and_then(|now| self.cached_page(&reach, &asked, now)) {
@@ -137,7 +137,7 @@ impl Reads {
         let read = async |mark: Option<&PageMark>| {
             let page = PageStatement::new(self.engine.dialect(), &reach, &asked, known, mark);
             let statement = page.statement.clone();
-            self.query("page", mode, statement, |rows| page.read(&asked, rows)).await
+            self.engine.query("page", mode, statement, |rows| page.read(&asked, rows)).await
         };
         let mut listed = read(mark.as_ref()).await?;
         if listed.is_none() {
@@ -159,17 +159,13 @@ impl Reads {
     }
 
     /// The changes that the selected items are at. A search waits until the index has all items.
-    pub async fn select(
-        &self,
-        reach: &Reach,
-        asked: &PageQuery,
-    ) -> Result<Vec<Sequence>, RepositoryError> {
+    pub async fn select(&self, reach: &Reach, asked: &PageQuery) -> Result<Vec<Sequence>> {
         if asked.selection.search.is_some() {
             self.indexer.wait_until_indexed().await?;
         }
         let statement = selection::statement(self.engine.dialect(), reach, asked);
         let mode = ReadMode { is_slow: true, is_settled: page::concerns_updates(asked) };
-        self.query("select", mode, statement, |rows| selection::sequences(&rows)).await
+        self.engine.query("select", mode, statement, selection::sequences).await
     }
 }
 

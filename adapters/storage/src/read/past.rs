@@ -4,17 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use application::ports::CONTENT_BYTES;
-use application::{
-    ChangeLog, History, ItemContent, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
-    Reach, ReachedVersion, RepositoryError, Sequence,
+use application::ports::{
+    CONTENT_BYTES, ChangeLog, History, ItemContent, ListedPage, LogPage, LoggedChange,
+    PastPageQuery, PastVersion, Reach, ReachedVersion, Result, Sequence,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version, VisibleMembers};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::engine::{ReadEngine, ReadMode, query};
+use crate::engine::{ReadEngine, ReadMode};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log::{self, clamped};
 use crate::sql::past::{self, Reached};
@@ -44,7 +42,7 @@ impl PastReads {
         on_timeline(&self.engine.history(), timeline)
     }
 
-    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+    async fn close_timestamp(&self, time: Timestamp) -> Result<()> {
         if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());
         }
@@ -60,12 +58,12 @@ impl PastReads {
         id: ItemId,
         version: Option<i64>,
         time: Option<i64>,
-    ) -> Result<Option<PastVersion>, RepositoryError> {
+    ) -> Result<Option<PastVersion>> {
         let [item, collection, parent] = scope_values(reach.scope(), id);
         let values = [item, collection, parent, version.into(), time.into()];
         let statement = self.engine.dialect().statement(sql_file!("both/read/version"), values);
-        let version = |rows: Vec<_>| rows.first().map(past::version).transpose();
-        let found = self.read("past_version", statement, version).await?;
+        let version = |rows: &[_]| rows.first().map(past::version).transpose();
+        let found = self.engine.query("past_version", ReadMode::QUICK, statement, version).await?;
         if reach.is_whole() {
             return Ok(found);
         }
@@ -90,10 +88,11 @@ impl PastReads {
         id: ItemId,
         newest: Version,
         limit: u64,
-    ) -> Result<Vec<(LoggedChange, Option<VisibleMembers>)>, RepositoryError> {
+    ) -> Result<Vec<(LoggedChange, Option<VisibleMembers>)>> {
         let dialect = self.engine.dialect();
         let statement = past::versions_statement(dialect, reach, id, newest, limit);
-        self.read("versions", statement, |rows| past::versions(&rows, reach.mask())).await
+        let versions = |rows: &[_]| past::versions(rows, reach.mask());
+        self.engine.query("versions", ReadMode::QUICK, statement, versions).await
     }
 
     async fn reached(
@@ -101,18 +100,10 @@ impl PastReads {
         reach: &Reach,
         changes: &[Sequence],
         versions: &[(ItemId, Version)],
-    ) -> Result<Vec<Reached>, RepositoryError> {
+    ) -> Result<Vec<Reached>> {
         let statement = past::reached_statement(self.engine.dialect(), reach, changes, versions);
-        self.read("reached", statement, |rows| past::reached(&rows, reach.mask())).await
-    }
-
-    async fn read<T>(
-        &self,
-        step: &'static str,
-        statement: Statement,
-        read_rows: impl FnOnce(Vec<QueryResult>) -> Result<T, DbErr> + Send,
-    ) -> Result<T, RepositoryError> {
-        query(&*self.engine, step, ReadMode::QUICK, statement, read_rows).await
+        let reached = |rows: &[_]| past::reached(rows, reach.mask());
+        self.engine.query("reached", ReadMode::QUICK, statement, reached).await
     }
 }
 
@@ -131,7 +122,7 @@ impl History for PastReads {
         id: ItemId,
         newest: Version,
         limit: u64,
-    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+    ) -> Result<Vec<LoggedChange>> {
         let versions = self.reached_versions(reach, id, newest, limit).await?;
         Ok(versions.into_iter().map(|(change, _)| change).collect())
     }
@@ -141,7 +132,7 @@ impl History for PastReads {
         reach: &Reach,
         id: ItemId,
         version: Version,
-    ) -> Result<Option<PastVersion>, RepositoryError> {
+    ) -> Result<Option<PastVersion>> {
         self.past_version(reach, id, Some(version.number()), None).await
     }
 
@@ -150,7 +141,7 @@ impl History for PastReads {
         reach: &Reach,
         id: ItemId,
         time: Timestamp,
-    ) -> Result<Option<PastVersion>, RepositoryError> {
+    ) -> Result<Option<PastVersion>> {
         self.close_timestamp(time).await?;
         self.past_version(reach, id, None, Some(time.as_microsecond())).await
     }
@@ -161,18 +152,14 @@ impl History for PastReads {
         reach: &Reach,
         time: Timestamp,
         asked: &PastPageQuery,
-    ) -> Result<ListedPage, RepositoryError> {
+    ) -> Result<ListedPage> {
         self.close_timestamp(time).await?;
         let statement = past::page_statement(self.engine.dialect(), reach, time, asked);
-        let page = |rows: Vec<_>| past::page(&rows, asked, reach.mask());
-        query(&*self.engine, "page_at", ReadMode::SLOW, statement, page).await
+        let page = |rows: &[_]| past::page(rows, asked, reach.mask());
+        self.engine.query("page_at", ReadMode::SLOW, statement, page).await
     }
 
-    async fn contents(
-        &self,
-        reach: &Reach,
-        changes: &[Sequence],
-    ) -> Result<Vec<ItemContent>, RepositoryError> {
+    async fn contents(&self, reach: &Reach, changes: &[Sequence]) -> Result<Vec<ItemContent>> {
         let mut changes: Vec<_> = changes.iter().map(|change| change.0).collect();
         let dialect = self.engine.dialect();
         let mut visible = HashMap::new();
@@ -189,8 +176,8 @@ impl History for PastReads {
         let most = clamped(CONTENT_BYTES as u64);
         let values = [json(&changes), reach.scope().collection.name().into(), most.into()];
         let statement = dialect.statement(text, values);
-        let mut contents =
-            self.read("contents", statement, |rows| selection::contents(&rows)).await?;
+        let found = self.engine.query("contents", ReadMode::QUICK, statement, selection::contents);
+        let mut contents = found.await?;
         for content in &mut contents {
             if let Some(Some(visible)) = visible.get(&content.change.0) {
                 content.members = visible.cut(&content.members);
@@ -203,7 +190,7 @@ impl History for PastReads {
         &self,
         reach: &Reach,
         versions: &[(ItemId, Version)],
-    ) -> Result<Vec<ReachedVersion>, RepositoryError> {
+    ) -> Result<Vec<ReachedVersion>> {
         let reached = self.reached(reach, &[], versions).await?.into_iter();
         let shows_author = |visible: &VisibleMembers| visible.shows_callers();
         let version = |Reached { item, version, visible, .. }| ReachedVersion {
@@ -214,12 +201,9 @@ impl History for PastReads {
         Ok(reached.map(version).collect())
     }
 
-    async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {
+    async fn latest_time(&self) -> Result<Option<Timestamp>> {
         let statement = change_log::latest_time(self.engine.dialect());
-        query(&*self.engine, "latest_time", ReadMode::QUICK, statement, |rows| {
-            change_log::time(&rows)
-        })
-        .await
+        self.engine.query("latest_time", ReadMode::QUICK, statement, change_log::time).await
     }
 }
 
@@ -230,7 +214,7 @@ impl ChangeLog for PastReads {
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<LogPage, RepositoryError> {
+    ) -> Result<LogPage> {
         self.high_water_mark.changes(after, collection, limit).await
     }
 
@@ -239,16 +223,13 @@ impl ChangeLog for PastReads {
         collection: Collection,
         before: Sequence,
         limit: u64,
-    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+    ) -> Result<Vec<LoggedChange>> {
         let dialect = self.engine.dialect();
         let statement = change_log::latest_statement(dialect, collection, before, limit);
-        query(&*self.engine, "latest", ReadMode::QUICK, statement, |rows| {
-            change_log::changes(&rows)
-        })
-        .await
+        self.engine.query("latest", ReadMode::QUICK, statement, change_log::changes).await
     }
 
-    async fn last(&self) -> Result<Sequence, RepositoryError> {
+    async fn last(&self) -> Result<Sequence> {
         self.high_water_mark.last().await
     }
 

@@ -4,21 +4,21 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use application::query::PageQuery;
-use application::{
-    Answered, ListedPage, Reach, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
+use application::ports::{
+    Answered, ListedPage, Reach, RepositoryError, Result, Revision, Scope, ShownItem, Totals,
+    WriteMetadata,
 };
+use application::query::PageQuery;
 use domain::predicate::{Judged, Lookups};
 use domain::{Collection, Found, ItemId, Lookup, LookupKey, Predicate, VisibleMembers};
 use futures_util::future::join_all;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::gauge::ConstGauge;
-use sea_orm::{DbErr, QueryResult, Statement};
 use tracing::Instrument as _;
 
 use crate::cache::revisions::RevisionCache;
 use crate::cache::{CachedAt, PageCache};
-use crate::engine::{ReadEngine, ReadMode, query};
+use crate::engine::{ReadEngine, ReadMode};
 use crate::metrics::{count, write_series};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::page_marks::PageMarks;
@@ -26,8 +26,7 @@ use crate::read::single_flight::{Results, SingleFlight};
 use crate::search_index::indexer::Indexer;
 use crate::spans;
 use crate::sql::idempotency::KeyIdentity;
-use crate::sql::page;
-use crate::sql::{idempotency, lookup, row_mapping, statements};
+use crate::sql::{idempotency, lookup, page, row_mapping, statements};
 
 const TOGETHER: usize = 64;
 
@@ -108,23 +107,13 @@ impl Reads {
         write_series(encoder, "proposal_service_read_queue_length", help, lengths)
     }
 
-    pub async fn query<T>(
-        &self,
-        step: &'static str,
-        mode: ReadMode,
-        statement: Statement,
-        read_rows: impl FnOnce(Vec<QueryResult>) -> Result<T, DbErr> + Send,
-    ) -> Result<T, RepositoryError> {
-        query(&*self.engine, step, mode, statement, read_rows).await
-    }
-
     pub async fn shared<K, F, R>(
         self: &Arc<Self>,
         kind: &'static str,
         flights: &Flight<K, F>,
         key: K,
         read: impl Fn(Arc<Self>, Vec<K>) -> R + Send + Sync + 'static,
-    ) -> Result<F, RepositoryError>
+    ) -> Result<F>
     where
         K: Clone + Eq + std::hash::Hash + Send + 'static,
         F: Clone + Send + 'static,
@@ -135,11 +124,7 @@ impl Reads {
         found.instrument(spans::read(self.engine.dialect(), kind)).await
     }
 
-    pub async fn item(
-        self: &Arc<Self>,
-        scope: Scope,
-        id: ItemId,
-    ) -> Result<Option<ShownItem>, RepositoryError> {
+    pub async fn item(self: &Arc<Self>, scope: Scope, id: ItemId) -> Result<Option<ShownItem>> {
         let known = match self.engine.write_through_cache() {
             Some(cache) => cache.find(scope, id),
             None => self.revalidated_item(scope, id).await?,
@@ -160,7 +145,7 @@ impl Reads {
         self: &Arc<Self>,
         scope: Scope,
         id: ItemId,
-    ) -> Result<Option<ShownItem>, RepositoryError> {
+    ) -> Result<Option<ShownItem>> {
         let (collection, losses) = (scope.collection, self.engine.losses());
         if !self.cached_items.may_be_current(scope, id, losses) {
             return Ok(None);
@@ -196,11 +181,7 @@ impl Reads {
         keys.iter().map(answer).collect()
     }
 
-    pub async fn totals(
-        self: &Arc<Self>,
-        scope: Scope,
-        related: &[Collection],
-    ) -> Result<Totals, RepositoryError> {
+    pub async fn totals(self: &Arc<Self>, scope: Scope, related: &[Collection]) -> Result<Totals> {
         let key = (scope, related.to_vec());
         let totals = self.shared("totals", &self.totals, key, async |reads, keys| {
             let reads = keys.iter().map(|(scope, related)| reads.stored_totals(*scope, related));
@@ -213,27 +194,22 @@ impl Reads {
         &self,
         scope: Scope,
         related: &[Collection],
-    ) -> Result<(Totals, bool), RepositoryError> {
+    ) -> Result<(Totals, bool)> {
         let statement = page::totals_statement(self.engine.dialect(), scope, related);
-        self.query("totals", ReadMode::QUICK, statement, |rows| row_mapping::totals(&rows)).await
+        self.engine.query("totals", ReadMode::QUICK, statement, row_mapping::totals).await
     }
 
-    pub async fn reached_totals(
-        &self,
-        reach: &Reach,
-        related: &[Collection],
-    ) -> Result<Totals, RepositoryError> {
+    pub async fn reached_totals(&self, reach: &Reach, related: &[Collection]) -> Result<Totals> {
         let statement = page::reached_totals_statement(self.engine.dialect(), reach, related);
-        let totals = |rows: Vec<_>| row_mapping::totals(&rows);
-        let totals = self.query("reached_totals", ReadMode::SLOW, statement, totals).await?;
+        let totals = self
+            .engine
+            .query("reached_totals", ReadMode::SLOW, statement, row_mapping::totals)
+            .await?;
         with_parent(reach.scope(), totals)
     }
 
     /// The answer to the request of a write, if it has a key and was done before.
-    pub async fn answered(
-        self: &Arc<Self>,
-        metadata: &WriteMetadata,
-    ) -> Result<Option<Answered>, RepositoryError> {
+    pub async fn answered(self: &Arc<Self>, metadata: &WriteMetadata) -> Result<Option<Answered>> {
         let Some(key) = metadata.key_identity() else { return Ok(None) };
         let key = key.map(str::to_owned);
         let found = self.shared("keys", &self.answered, key, Self::all_answered).await?;
@@ -251,18 +227,14 @@ impl Reads {
     ) -> Results<Option<(i64, Answered)>> {
         let statement = idempotency::answered_statement(self.engine.dialect(), &keys);
         let found =
-            self.query("answered", ReadMode::QUICK, statement, |rows| idempotency::answered(&rows));
+            self.engine.query("answered", ReadMode::QUICK, statement, idempotency::answered);
         match found.await {
             Ok(mut found) => keys.iter().map(|key| Ok(found.remove(key))).collect(),
             Err(error) => vec![Err(error); keys.len()],
         }
     }
 
-    pub async fn items(
-        &self,
-        scope: Scope,
-        ids: &[ItemId],
-    ) -> Result<Vec<ShownItem>, RepositoryError> {
+    pub async fn items(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>> {
         let Some(cache) = self.engine.write_through_cache() else {
             return self.stored_items((scope, None), ids).await;
         };
@@ -286,11 +258,7 @@ impl Reads {
     /// Leaves the items that are in reach, without the members that are not visible. An item that
     /// cannot be judged by itself is read again with its related ones, so that its content and the
     /// judgement are of one snapshot.
-    pub async fn reached(
-        &self,
-        reach: &Reach,
-        found: Vec<ShownItem>,
-    ) -> Result<Vec<ShownItem>, RepositoryError> {
+    pub async fn reached(&self, reach: &Reach, found: Vec<ShownItem>) -> Result<Vec<ShownItem>> {
         if reach.is_whole() {
             return Ok(found);
         }
@@ -312,15 +280,15 @@ impl Reads {
         &self,
         (scope, reach): (Scope, Option<&Reach>),
         ids: &[ItemId],
-    ) -> Result<Vec<ShownItem>, RepositoryError> {
+    ) -> Result<Vec<ShownItem>> {
         let statement = statements::find(self.engine.dialect(), (scope, reach), ids, None);
         let mask = reach.and_then(Reach::mask);
-        let items = |rows: Vec<_>| row_mapping::shown_items(&rows, mask);
-        self.query("find", ReadMode::QUICK, statement, items).await
+        let items = |rows: &[_]| row_mapping::shown_items(rows, mask);
+        self.engine.query("find", ReadMode::QUICK, statement, items).await
     }
 
     /// An item that is looked for by its id is taken from memory if it is known, and kept there.
-    pub async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError> {
+    pub async fn look_up(&self, lookup: &Lookup) -> Result<Found> {
         let cached = match lookup.key {
             LookupKey::Id(id) => self.engine.write_through_cache().map(|cache| (cache, id)),
             _ => None,
@@ -333,10 +301,8 @@ impl Reads {
             return Ok(Found::Items(Vec::new()));
         };
         let token = cached.map(|(cache, id)| (cache, cache.token(id)));
-        let found = match self
-            .query("look_up", ReadMode::QUICK, statement, |rows| lookup::understand(&rows))
-            .await?
-        {
+        let found = self.engine.query("look_up", ReadMode::QUICK, statement, lookup::understand);
+        let found = match found.await? {
             Ok(found) => found,
             Err(too_much) => return Ok(too_much),
         };
@@ -368,10 +334,7 @@ fn reached_alone(reach: &Reach, mut shown: ShownItem) -> Result<Option<ShownItem
 }
 
 /// The totals or the page of a scope, whose parent must exist.
-pub(super) fn with_parent<T>(
-    scope: Scope,
-    (found, has_parent): (T, bool),
-) -> Result<T, RepositoryError> {
+pub(super) fn with_parent<T>(scope: Scope, (found, has_parent): (T, bool)) -> Result<T> {
     if scope.parent.is_some() && !has_parent {
         return Err(RepositoryError::ParentNotFound);
     }

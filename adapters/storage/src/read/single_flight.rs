@@ -11,7 +11,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::RepositoryError;
+use application::ports::{RepositoryError, Result};
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -21,9 +21,9 @@ const QUEUE: usize = 4096;
 /// The time that a flight waits for the database. Longer than any request.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) type Results<F> = Vec<Result<F, RepositoryError>>;
+pub(crate) type Results<F> = Vec<Result<F>>;
 
-type Reply<F> = oneshot::Sender<Result<F, RepositoryError>>;
+type Reply<F> = oneshot::Sender<Result<F>>;
 
 /// Keys, and the callers of each.
 type Taken<K, F> = (Vec<K>, Vec<Vec<Reply<F>>>);
@@ -54,7 +54,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         self: &Arc<Self>,
         key: K,
         read: impl Fn(Vec<K>) -> R + Send + Sync + 'static,
-    ) -> Result<F, RepositoryError> {
+    ) -> Result<F> {
         let (reply, found) = oneshot::channel();
         if self.join(key, reply)? {
             tokio::spawn(Arc::clone(self).fly(read));
@@ -67,7 +67,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
     }
 
     /// Returns whether a flight is to begin.
-    fn join(&self, key: K, reply: Reply<F>) -> Result<bool, RepositoryError> {
+    fn join(&self, key: K, reply: Reply<F>) -> Result<bool> {
         let state = &mut *self.state.lock();
         if let Some(replies) = state.waiting.get_mut(&key) {
             replies.push(reply);

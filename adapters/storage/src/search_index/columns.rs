@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
 use domain::Collection;
-use sea_orm::DbErr;
 
-use crate::sql::row_mapping::{Columns, FromRow, not_understood};
+use crate::error::DbResult;
+use crate::sql::row_mapping::{Columns, FromRow, collection, not_understood};
 
 /// The columns of members. The last one has the words of members without their own.
 pub(crate) const COLUMNS: usize = 32;
@@ -24,13 +24,10 @@ pub(crate) struct MemberColumn {
 }
 
 impl FromRow for MemberColumn {
-    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
-        let collection: String = row.get("collection")?;
-        let collection = Collection::named(&collection)
-            .ok_or_else(|| not_understood("collection", collection))?;
+    fn from_row(row: &impl Columns) -> DbResult<Self> {
         let number: i64 = row.get("number")?;
         let number = usize::try_from(number).map_err(|error| not_understood("number", error))?;
-        Ok(Self { collection, member: row.get("member")?, number })
+        Ok(Self { collection: collection(row)?, member: row.get("member")?, number })
     }
 }
 

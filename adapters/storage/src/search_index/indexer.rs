@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use application::RepositoryError;
+use application::ports::{RepositoryError, Result};
 use futures_util::FutureExt as _;
-use sea_orm::QueryResult;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::engine::{ReadEngine, ReadMode, WriteEngine, query};
+use crate::engine::{ReadEngine, ReadMode, WriteEngine};
 use crate::error::{logged, read_only};
 use crate::metrics::{OperationKind, count};
 use crate::read::high_water_mark::HighWaterMark;
@@ -104,15 +103,15 @@ impl Indexer {
     }
 
     /// Waits until all earlier commits are indexed; `IndexBuilding` if that would take too long.
-    pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
+    pub async fn wait_until_indexed(&self) -> Result<()> {
         let progress = self.engine.dialect().statement(sql_file!("both/index/progress"), []);
-        let read_rows = |rows: Vec<QueryResult>| {
-            let row = row_mapping::first(&rows)?;
+        let read_rows = |rows: &[_]| {
+            let row = row_mapping::first(rows)?;
             Ok((row_mapping::get(row, "indexed")?, row_mapping::get(row, "written")?))
         };
         let step = "wait_until_indexed";
         let (indexed, written): (i64, i64) =
-            query(&*self.engine, step, ReadMode::QUICK, progress, read_rows).await?;
+            self.engine.query(step, ReadMode::QUICK, progress, read_rows).await?;
         if indexed >= written {
             return Ok(());
         }

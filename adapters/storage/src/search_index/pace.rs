@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use application::RepositoryError;
+use application::ports::{RepositoryError, Result};
 
 /// The time of work that is measured before it counts.
 const MEASURED: Duration = Duration::from_millis(500);
@@ -46,12 +46,7 @@ impl Pace {
     }
 
     /// Fails if the changes up to `written` take longer than a search waits.
-    pub fn require_within(
-        &self,
-        indexed: i64,
-        written: i64,
-        timeout: Duration,
-    ) -> Result<(), RepositoryError> {
+    pub fn require_within(&self, indexed: i64, written: i64, timeout: Duration) -> Result<()> {
         let is_short =
             written - indexed <= self.few || self.seconds(indexed, written) <= timeout.as_secs();
         if is_short { Ok(()) } else { Err(self.behind(indexed, written)) }

@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use application::Sequence;
 use domain::{Collection, ItemId};
-use sea_orm::{DbBackend, DbErr, Value};
+use sea_orm::{DbBackend, Value};
 use serde_json::{Map, json};
 use uuid::Uuid;
 
+use crate::error::DbResult;
 use crate::search_index::columns::{self, MemberColumns};
 use crate::search_index::indexed_words::{by_member, vector};
 use crate::search_index::value_counts::{self, CountChanges};
-use crate::sql::row_mapping::{Columns, FromRow, not_understood};
+use crate::sql::row_mapping::{Columns, FromRow, collection};
 use crate::sql::sql_text::{SqlText, json as parameter, keyed};
 use crate::write::connection::WriteConnection;
 
@@ -83,14 +84,14 @@ fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, Indexe
 struct Indexing<'a, C>(&'a C);
 
 impl FromRow for Sequence {
-    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+    fn from_row(row: &impl Columns) -> DbResult<Self> {
         row.get("sequence").map(Self)
     }
 }
 
 /// An item and its members; `None` if it is deleted.
 impl FromRow for (Uuid, Option<String>) {
-    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+    fn from_row(row: &impl Columns) -> DbResult<Self> {
         Ok((row.get("id")?, row.get("members")?))
     }
 }
@@ -108,7 +109,7 @@ pub(crate) async fn index(
     connection: &impl WriteConnection,
     limit: i64,
     Sequence(up_to): Sequence,
-) -> Result<Step, DbErr> {
+) -> DbResult<Step> {
     let (indexing, dialect) = (Indexing(connection), connection.dialect());
     let Some(indexed) = indexing.sequence(sql_file!(dialect, "index/begin")).await? else {
         let indexed = indexing.sequence(sql_file!("sqlite/index/begin")).await?.unwrap_or_default();
@@ -129,15 +130,15 @@ impl<C: WriteConnection> Indexing<'_, C> {
         &self,
         text: &str,
         values: [Value; N],
-    ) -> Result<Vec<T>, DbErr> {
+    ) -> DbResult<Vec<T>> {
         self.0.query(self.0.dialect().statement(text, values)).await
     }
 
-    async fn execute<const N: usize>(&self, text: &str, values: [Value; N]) -> Result<(), DbErr> {
+    async fn execute<const N: usize>(&self, text: &str, values: [Value; N]) -> DbResult<()> {
         self.0.execute(self.0.dialect().statement(text, values)).await.map(drop)
     }
 
-    async fn sequence(&self, text: &str) -> Result<Option<i64>, DbErr> {
+    async fn sequence(&self, text: &str) -> DbResult<Option<i64>> {
         let found = self.query(text, []).await?;
         Ok(found.first().map(|Sequence(sequence)| *sequence))
     }
@@ -148,7 +149,7 @@ impl<C: WriteConnection> Indexing<'_, C> {
         items: &BTreeMap<Uuid, IndexedItem>,
         before: i64,
         after: i64,
-    ) -> Result<(), DbErr> {
+    ) -> DbResult<()> {
         let (mut words, mut counts) = (Vec::with_capacity(items.len()), CountChanges::default());
         let counted = items.iter().filter(|(_, item)| value_counts::is_counted(item.collection));
         let before = self.members_at(counted.map(|(id, _)| id), before).await?;
@@ -183,7 +184,7 @@ impl<C: WriteConnection> Indexing<'_, C> {
         Ok(())
     }
 
-    async fn store(&self, words: Vec<ItemWords>) -> Result<(), DbErr> {
+    async fn store(&self, words: Vec<ItemWords>) -> DbResult<()> {
         let dialect = self.0.dialect();
         let (mut items, mut texts) = (Vec::new(), Vec::new());
         let mut rest = words.into_iter().peekable();
@@ -214,14 +215,14 @@ impl<C: WriteConnection> Indexing<'_, C> {
     }
 
     /// The columns of members, which `PostgreSQL` does not have.
-    async fn columns(&self) -> Result<MemberColumns, DbErr> {
+    async fn columns(&self) -> DbResult<MemberColumns> {
         if self.0.dialect().backend != DbBackend::Sqlite {
             return Ok(MemberColumns::default());
         }
         self.query(sql_file!("sqlite/index/columns"), []).await.map(MemberColumns::of)
     }
 
-    async fn add_columns(&self, columns: &MemberColumns) -> Result<(), DbErr> {
+    async fn add_columns(&self, columns: &MemberColumns) -> DbResult<()> {
         if columns.added.is_empty() {
             return Ok(());
         }
@@ -236,7 +237,7 @@ impl<C: WriteConnection> Indexing<'_, C> {
         &self,
         ids: impl Iterator<Item = &'a Uuid>,
         sequence: i64,
-    ) -> Result<Vec<(Uuid, Option<String>)>, DbErr> {
+    ) -> DbResult<Vec<(Uuid, Option<String>)>> {
         let mut text = SqlText::new(self.0.dialect());
         let items = text.among_ids(ids.copied().map(ItemId::from_uuid));
         let sequence = text.bind(sequence);
@@ -259,13 +260,11 @@ fn by_column(texts: impl Iterator<Item = (usize, String)>) -> Vec<(usize, String
 }
 
 impl FromRow for Next {
-    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
-        let collection: String = row.get("collection")?;
-        let collection = Collection::named(&collection)
-            .ok_or_else(|| not_understood("collection", collection))?;
+    fn from_row(row: &impl Columns) -> DbResult<Self> {
+        let (number, collection) = (row.get("number")?, collection(row)?);
         let bytes = |column| row.get::<Option<i64>>(column).map(Option::unwrap_or_default);
         let (before, after) = (bytes("superseded")?, bytes("bytes")?);
-        let item = IndexedItem { number: row.get("number")?, collection, before, after };
+        let item = IndexedItem { number, collection, before, after };
         Ok(Self { sequence: row.get("sequence")?, id: row.get("id")?, item })
     }
 }

@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use application::{Reach, Sequence, ValueCount, ValueCounts};
 use domain::{Collection, CountedMember, Value};
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{QueryResult, Statement};
 
+use crate::error::DbResult;
 use crate::search_index::amounts::amounts;
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::key_of_text;
-use crate::sql::mask;
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
-use crate::sql::{page, row_mapping};
+use crate::sql::{mask, page, row_mapping};
 
 /// The changes that a step makes to the counts, by collection, member and value, in their order.
 #[derive(Debug, Default)]
@@ -109,7 +109,7 @@ pub(crate) fn reached_counts(
     collection: Collection,
     member: &str,
     limit: u64,
-) -> Result<ValueCounts, DbErr> {
+) -> DbResult<ValueCounts> {
     let first = row_mapping::first(rows)?;
     let time = row_mapping::optional_timestamp(first, "time")?;
     let fields = fields(collection, member);
@@ -133,7 +133,7 @@ pub(crate) fn reached_counts(
     Ok(ValueCounts { counts, up_to: Sequence(row_mapping::get(first, "sequence")?), time })
 }
 
-pub(crate) fn counts(rows: &[QueryResult]) -> Result<ValueCounts, DbErr> {
+pub(crate) fn counts(rows: &[QueryResult]) -> DbResult<ValueCounts> {
     let first = row_mapping::first(rows)?;
     let time = row_mapping::optional_timestamp(first, "time")?;
     let mut counts = Vec::with_capacity(rows.len());

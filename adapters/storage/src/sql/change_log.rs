@@ -3,8 +3,9 @@
 use application::{ChangeAuthor, LogPage, LoggedChange, Sequence};
 use domain::{Collection, Version, WriteOperation};
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
+use sea_orm::{ConnectionTrait, QueryResult, Statement};
 
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{self, get};
 use crate::sql::sql_text::literal;
@@ -17,15 +18,16 @@ pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
     dialect.statement(sql_file!("both/read/changes_last"), [])
 }
 
-pub(crate) fn last_of(row: Option<QueryResult>) -> Result<i64, DbErr> {
-    let last = row.map(|row| get::<Option<i64>>(&row, "last")).transpose()?;
+pub(crate) fn last_of(row: Option<&QueryResult>) -> DbResult<i64> {
+    let last = row.map(|row| get::<Option<i64>>(row, "last")).transpose()?;
     Ok(last.flatten().unwrap_or_default())
 }
 
 /// The number of the last change; 0 before the first.
-pub(crate) async fn last(connection: &impl ConnectionTrait) -> Result<Sequence, DbErr> {
+pub(crate) async fn last(connection: &impl ConnectionTrait) -> DbResult<Sequence> {
     let dialect = Dialect::of(connection.get_database_backend());
-    connection.query_one_raw(last_statement(dialect)).await.and_then(last_of).map(Sequence)
+    let row = connection.query_one_raw(last_statement(dialect)).await?;
+    last_of(row.as_ref()).map(Sequence)
 }
 
 /// The columns of the changes `c`, with a condition and an order.
@@ -52,11 +54,7 @@ pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64) -> State
 }
 
 /// The changes up to the first hole after the mark; `None` if they begin with one.
-pub(crate) fn page(
-    rows: &[QueryResult],
-    after: Sequence,
-    mark: i64,
-) -> Result<Option<LogPage>, DbErr> {
+pub(crate) fn page(rows: &[QueryResult], after: Sequence, mark: i64) -> DbResult<Option<LogPage>> {
     let mut changes = changes(rows)?;
     let mut complete_to = mark;
     let is_next = |change: &&LoggedChange| {
@@ -105,20 +103,19 @@ pub(crate) fn latest_time(dialect: &Dialect) -> Statement {
     dialect.statement(sql_file!("both/read/changes_latest_time"), [])
 }
 
-pub(crate) fn time(rows: &[QueryResult]) -> Result<Option<Timestamp>, DbErr> {
+pub(crate) fn time(rows: &[QueryResult]) -> DbResult<Option<Timestamp>> {
     rows.first().map_or(Ok(None), |row| row_mapping::optional_timestamp(row, "time"))
 }
 
-pub(crate) fn changes(rows: &[QueryResult]) -> Result<Vec<LoggedChange>, DbErr> {
+pub(crate) fn changes(rows: &[QueryResult]) -> DbResult<Vec<LoggedChange>> {
     rows.iter().map(change).collect()
 }
 
-pub(crate) fn change(row: &QueryResult) -> Result<LoggedChange, DbErr> {
-    let (collection, kind): (String, String) = (get(row, "collection")?, get(row, "kind")?);
+pub(crate) fn change(row: &QueryResult) -> DbResult<LoggedChange> {
+    let kind: String = get(row, "kind")?;
     Ok(LoggedChange {
         sequence: Sequence(get(row, "sequence")?),
-        collection: Collection::named(&collection)
-            .ok_or_else(|| row_mapping::not_understood("collection", collection))?,
+        collection: row_mapping::collection(row)?,
         item: row_mapping::item_id(row, "item_id")?,
         version: Version::from_number(get(row, "version")?),
         kind: WriteOperation::of_change(&kind)

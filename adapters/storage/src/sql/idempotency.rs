@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use application::{Answered, Links, ShownItem};
 use domain::ItemId;
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{QueryResult, Statement};
 
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{Columns, FromRow};
 use crate::sql::sql_text::json;
@@ -24,16 +25,14 @@ pub(crate) fn answered_statement(dialect: &Dialect, keys: &[KeyIdentity]) -> Sta
 
 /// A key, and the time in microseconds at which it expires.
 impl FromRow for (KeyIdentity, i64) {
-    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+    fn from_row(row: &impl Columns) -> DbResult<Self> {
         let key = [row.get("asked_caller")?, row.get("path")?, row.get("key")?];
         Ok((key, row.get("expires_at")?))
     }
 }
 
 /// The answers, with the times at which they expire.
-pub(crate) fn answered(
-    rows: &[QueryResult],
-) -> Result<HashMap<KeyIdentity, (i64, Answered)>, DbErr> {
+pub(crate) fn answered(rows: &[QueryResult]) -> DbResult<HashMap<KeyIdentity, (i64, Answered)>> {
     let answer = |row: &QueryResult| {
         let (key, expires_at) = FromRow::from_row(row)?;
         Ok((key, (expires_at, stored_answer(row)?)))
@@ -41,7 +40,7 @@ pub(crate) fn answered(
     rows.iter().map(answer).collect()
 }
 
-fn stored_answer(row: &QueryResult) -> Result<Answered, DbErr> {
+fn stored_answer(row: &QueryResult) -> DbResult<Answered> {
     let stored = past::version(row)?;
     // The body of an answer is never removed.
     let item = stored.item.filter(|_| stored.change.removed_at.is_none()).ok_or_else(|| {

@@ -3,16 +3,16 @@
 
 use application::{DeletableItems, ShownItem};
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{QueryResult, Statement};
 use uuid::Uuid;
 
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
-use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
 use crate::sql::predicate::{self, Row};
-use crate::sql::row_mapping;
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::{shown_columns, with_members};
+use crate::sql::{indexed_columns, row_mapping};
 
 /// A kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,7 +159,7 @@ fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     )
 }
 
-pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, Found>, DbErr> {
+pub(crate) fn understand(rows: &[QueryResult]) -> DbResult<Result<Vec<ShownItem>, Found>> {
     let first = row_mapping::first(rows)?;
     if row_mapping::count(first, "items")? > Lookup::MOST_ITEMS as u64 {
         return Ok(Err(Found::TooMany));

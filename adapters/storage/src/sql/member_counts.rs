@@ -4,6 +4,7 @@ use application::query::{COUNTED_VALUES, LONGEST_COUNTED_VALUE};
 use application::{MemberCounts, ValueCount};
 use sea_orm::{DbBackend, DbErr, QueryResult};
 
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
@@ -42,7 +43,7 @@ pub(crate) fn parts(
     (table, column)
 }
 
-pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {
+pub(crate) fn understand(rows: &[QueryResult]) -> DbResult<MemberCounts> {
     for row in rows {
         if let Some(counts) = row_mapping::get::<Option<String>>(row, "counts")? {
             return counts_in(&counts)

@@ -5,22 +5,20 @@ use std::sync::Arc;
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
 use application::{ListedItem, ListedPage, PageHash, Reach, Revision, Scope, Totals};
 use domain::{Collection, ItemId, Mask};
-use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
+use sea_orm::{DbBackend, QueryResult, Statement};
 use uuid::Uuid;
 
+use crate::error::DbResult;
 use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
-use crate::sql::full_text;
 use crate::sql::indexed_columns::COLUMNS;
-use crate::sql::mask;
-use crate::sql::member_counts;
 use crate::sql::predicate::candidates::and_is_candidate;
 use crate::sql::predicate::{Row, and_in_reach};
-use crate::sql::row_mapping;
 use crate::sql::sort::{Order, Run};
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{item_columns, parent, with_members};
+use crate::sql::{full_text, mask, member_counts, row_mapping};
 
 /// The items of the places `s` of a page.
 const ITEMS_OF_PAGE: [[&str; 4]; 2] = [
@@ -98,9 +96,9 @@ impl PageStatement {
     pub fn read(
         &self,
         query: &PageQuery,
-        rows: Vec<QueryResult>,
-    ) -> Result<Option<(ListedPage, bool)>, DbErr> {
-        let totals = row_mapping::first(&rows)?;
+        rows: &[QueryResult],
+    ) -> DbResult<Option<(ListedPage, bool)>> {
+        let totals = row_mapping::first(rows)?;
         if !row_mapping::get::<bool>(totals, "was_led")? {
             return Ok(None);
         }
@@ -110,10 +108,10 @@ impl PageStatement {
         let has_parent = row_mapping::get(totals, "has_parent")?;
         let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
         let is_counted = query.count_by.is_some();
-        let counts = is_counted.then(|| member_counts::understand(&rows)).transpose()?;
+        let counts = is_counted.then(|| member_counts::understand(rows)).transpose()?;
         // Joins keep the order. A row may be large, so it is dropped when its item is made.
-        let rows = rows.into_iter().filter(|_| !is_empty);
-        let found = rows.map(|row| self.found(query, &row)).collect::<Result<Vec<_>, _>>()?;
+        let rows = rows.iter().filter(|_| !is_empty);
+        let found = rows.map(|row| self.found(query, row)).collect::<Result<Vec<_>, _>>()?;
         let mut page = listed(found, query.limit, self.is_backward);
         if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
             // The page ends at the offset, so its rows do not show it.
@@ -122,11 +120,7 @@ impl PageStatement {
         Ok(Some((ListedPage { total, revision, counts, ..page }, has_parent)))
     }
 
-    fn found(
-        &self,
-        query: &PageQuery,
-        row: &QueryResult,
-    ) -> Result<(SortPosition, ListedItem), DbErr> {
+    fn found(&self, query: &PageQuery, row: &QueryResult) -> DbResult<(SortPosition, ListedItem)> {
         let shown = row_mapping::shown_item(row, query.fields.as_ref(), self.mask.as_ref())?;
         let score = row_mapping::get(row, "score")?;
         Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None, removed_at: None }))

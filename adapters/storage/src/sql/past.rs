@@ -10,15 +10,15 @@ use domain::{Item, ItemId, Predicate, Version, VisibleMembers};
 use jiff::Timestamp;
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 
+use crate::error::DbResult;
 use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
-use crate::sql::indexed_columns;
 use crate::sql::mask::{self, Masked};
 use crate::sql::page::listed;
 use crate::sql::predicate::{Row, condition};
-use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, json, literal};
 use crate::sql::statements::parent;
+use crate::sql::{indexed_columns, row_mapping};
 
 /// The columns of the version of the change `c`, with [`JOINS`]; the same as in `version.sql`.
 const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
@@ -35,7 +35,7 @@ const JOINS: [[&str; 4]; 3] = [
 
 const NO_MEMBERS: &str = "{}";
 
-pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
+pub(crate) fn version(row: &QueryResult) -> DbResult<PastVersion> {
     let change = change_log::change(row)?;
     let members: Option<String> = row_mapping::get(row, "members")?;
     let members = members.or_else(|| change.removed_at.map(|_| NO_MEMBERS.to_owned()));
@@ -81,21 +81,16 @@ pub(crate) fn versions_statement(
 pub(crate) fn versions(
     rows: &[QueryResult],
     mask: Masked<'_>,
-) -> Result<Vec<(LoggedChange, Option<VisibleMembers>)>, DbErr> {
+) -> DbResult<Vec<(LoggedChange, Option<VisibleMembers>)>> {
     let version = |row: &QueryResult| {
         let (mut change, visible) =
             (change_log::change(row)?, row_mapping::visible_members(row, mask)?);
-        hide_author(visible.as_ref(), &mut change);
+        if visible.as_ref().is_some_and(|visible| !visible.shows_callers()) {
+            change.author = ChangeAuthor::default();
+        }
         Ok((change, visible))
     };
     rows.iter().map(version).collect()
-}
-
-/// Removes the author of a change if the names of callers are not visible.
-fn hide_author(visible: Option<&VisibleMembers>, change: &mut LoggedChange) {
-    if visible.is_some_and(|visible| !visible.shows_callers()) {
-        change.author = ChangeAuthor::default();
-    }
 }
 
 /// Finds those of these changes, or of these versions, whose content was in reach.
@@ -135,7 +130,7 @@ pub(crate) struct Reached {
     pub visible: Option<VisibleMembers>,
 }
 
-pub(crate) fn reached(rows: &[QueryResult], mask: Masked<'_>) -> Result<Vec<Reached>, DbErr> {
+pub(crate) fn reached(rows: &[QueryResult], mask: Masked<'_>) -> DbResult<Vec<Reached>> {
     let reached = |row: &QueryResult| {
         Ok(Reached {
             change: row_mapping::get(row, "sequence")?,
@@ -337,7 +332,7 @@ pub(crate) fn page(
     rows: &[QueryResult],
     query: &PastPageQuery,
     mask: Masked<'_>,
-) -> Result<ListedPage, DbErr> {
+) -> DbResult<ListedPage> {
     let total = row_mapping::total(row_mapping::first(rows)?, false)?;
     let mut found = Vec::with_capacity(rows.len());
     for row in rows {
@@ -345,11 +340,8 @@ pub(crate) fn page(
             let PastVersion { change, item, .. } = version(row)?;
             if let Some(item) = item {
                 let place = SortPosition { keys: Vec::new(), id: item.id };
-                let shown = row_mapping::visible_part(
-                    row,
-                    mask,
-                    ShownItem { item, links: Links::default() },
-                )?;
+                let shown = ShownItem { item, links: Links::default() };
+                let shown = row_mapping::visible_part(row, mask, shown)?;
                 let removed_at = change.removed_at;
                 found.push((place, ListedItem { shown, score: None, snippet: None, removed_at }));
             }

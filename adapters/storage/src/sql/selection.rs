@@ -4,8 +4,9 @@
 use application::query::PageQuery;
 use application::{ItemContent, Reach, Sequence};
 use domain::Version;
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{QueryResult, Statement};
 
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
 use crate::sql::page::Selected;
 use crate::sql::row_mapping;
@@ -30,7 +31,7 @@ pub(crate) fn statement(dialect: &'static Dialect, reach: &Reach, query: &PageQu
     ))
 }
 
-pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
+pub(crate) fn sequences(rows: &[QueryResult]) -> DbResult<Vec<Sequence>> {
     let mut sequences = Vec::with_capacity(rows.len() * NUMBERS_A_ROW as usize);
     for row in rows {
         let listed: String = row_mapping::get(row, "sequences")?;
@@ -43,7 +44,7 @@ pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
     Ok(sequences)
 }
 
-pub(crate) fn contents(rows: &[QueryResult]) -> Result<Vec<ItemContent>, DbErr> {
+pub(crate) fn contents(rows: &[QueryResult]) -> DbResult<Vec<ItemContent>> {
     let content = |row: &QueryResult| {
         let Some(members) = row_mapping::get::<Option<String>>(row, "members")? else {
             return Ok(None);

@@ -3,13 +3,13 @@
 use application::Reach;
 use application::query::{SortKey, SortPosition, SortValue, Subject};
 use domain::json::Kind;
-use sea_orm::{DbErr, QueryResult};
+use sea_orm::QueryResult;
 
+use crate::error::DbResult;
 use crate::sql::filter::numeric;
 use crate::sql::indexed_columns::{compares_to_keys, key_of_text};
-use crate::sql::mask;
-use crate::sql::row_mapping;
 use crate::sql::sql_text::SqlText;
+use crate::sql::{mask, row_mapping};
 
 struct Component {
     expression: String,
@@ -188,7 +188,7 @@ impl Order {
         condition
     }
 
-    pub fn place(&self, row: &QueryResult) -> Result<SortPosition, DbErr> {
+    pub fn place(&self, row: &QueryResult) -> DbResult<SortPosition> {
         let value = |number| row_mapping::get(row, &format!("sort_{number}")).map(sort_value);
         let keys = (0..self.keys.len()).map(value).collect::<Result<_, _>>()?;
         Ok(SortPosition { keys, id: row_mapping::item_id(row, "place")? })

@@ -8,17 +8,16 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::Collection;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{CachedStatement, Connection, Error, OpenFlags, Row, ToSql};
-use sea_orm::{DbErr, Statement, Value, Values};
+use sea_orm::{Statement, Value, Values};
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
 use uuid::Uuid;
 
-use crate::error::of_rusqlite;
+use crate::error::{DbResult, of_rusqlite};
 use crate::metrics::BUSY_WAITS;
 use crate::sql::dialect::{Dialect, SQLITE as DIALECT};
 use crate::sql::row_mapping::{self, FromRow};
@@ -58,7 +57,7 @@ impl WritingConnection {
     }
 
     /// Begins a transaction of writes, whose time is later than all before.
-    pub fn begin_at(&self, asked: Timestamp) -> Result<(), DbErr> {
+    pub fn begin_at(&self, asked: Timestamp) -> DbResult<()> {
         let time = asked.as_microsecond().max(self.last_time()? + 1);
         self.begin()?;
         self.time.store(time, Ordering::Relaxed);
@@ -66,13 +65,13 @@ impl WritingConnection {
     }
 
     /// Takes the write lock at once: a transaction that requests it after a read fails at random.
-    pub fn begin(&self) -> Result<(), DbErr> {
+    pub fn begin(&self) -> DbResult<()> {
         // One is open if the writer has panicked.
         self.roll_back();
         self.run("BEGIN IMMEDIATE")
     }
 
-    pub fn commit(&self) -> Result<(), DbErr> {
+    pub fn commit(&self) -> DbResult<()> {
         self.run("COMMIT").inspect_err(|_| self.roll_back())
     }
 
@@ -89,7 +88,7 @@ impl WritingConnection {
         Timestamp::from_microsecond(self.time.load(Ordering::Relaxed)).unwrap_or(Timestamp::MAX)
     }
 
-    fn last_time(&self) -> Result<i64, DbErr> {
+    fn last_time(&self) -> DbResult<i64> {
         match self.time.load(Ordering::Relaxed) {
             0 => {
                 let latest = sql_file!("both/read/changes_latest_time");
@@ -103,7 +102,7 @@ impl WritingConnection {
     }
 
     /// Makes sure that later transactions have later times.
-    pub fn close_timestamp(&self, time: Timestamp) -> Result<(), DbErr> {
+    pub fn close_timestamp(&self, time: Timestamp) -> DbResult<()> {
         let time = self.last_time()?.max(time.as_microsecond());
         self.time.store(time, Ordering::Relaxed);
         Ok(())
@@ -113,8 +112,8 @@ impl WritingConnection {
     fn execute_each(
         &self,
         Statement { sql, values, .. }: Statement,
-        row: impl FnMut(&Row<'_>) -> Result<(), DbErr>,
-    ) -> Result<u64, DbErr> {
+        row: impl FnMut(&Row<'_>) -> DbResult<()>,
+    ) -> DbResult<u64> {
         let Values(values) = values.unwrap_or(Values(Vec::new()));
         let connection = self.connection.lock();
         let mut statement = connection.prepare_cached(&sql).map_err(of_rusqlite)?;
@@ -124,7 +123,7 @@ impl WritingConnection {
     }
 
     /// Runs a statement without parameters, which may return rows.
-    pub fn run(&self, text: &str) -> Result<(), DbErr> {
+    pub fn run(&self, text: &str) -> DbResult<()> {
         let connection = self.connection.lock();
         let mut statement = connection.prepare_cached(text).map_err(of_rusqlite)?;
         execute(&mut statement, |_| Ok(()))
@@ -145,7 +144,7 @@ fn wait_for_lock(waits: i32) -> bool {
 fn bind<'v>(
     statement: &mut CachedStatement<'_>,
     value: impl Fn(&str) -> rusqlite::Result<ToSqlOutput<'v>>,
-) -> Result<(), DbErr> {
+) -> DbResult<()> {
     for place in 1..=statement.parameter_count() {
         let value = value(statement.parameter_name(place).unwrap_or_default());
         let bound = value.and_then(|value| statement.raw_bind_parameter(place, value));
@@ -170,8 +169,8 @@ pub(crate) fn parameter<'v>(values: &'v [Value], name: &str) -> rusqlite::Result
 /// Executes a statement to its end.
 fn execute(
     statement: &mut CachedStatement<'_>,
-    mut row: impl FnMut(&Row<'_>) -> Result<(), DbErr>,
-) -> Result<(), DbErr> {
+    mut row: impl FnMut(&Row<'_>) -> DbResult<()>,
+) -> DbResult<()> {
     let mut rows = statement.raw_query();
     while let Some(next) = rows.next().map_err(of_rusqlite)? {
         row(next)?;
@@ -185,21 +184,17 @@ impl WriteConnection for WritingConnection {
         &DIALECT
     }
 
-    async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr> {
+    async fn query<T: FromRow>(&self, statement: Statement) -> DbResult<Vec<T>> {
         let mut rows = Vec::new();
         self.execute_each(statement, |row| T::from_row(row).map(|row| rows.push(row)))?;
         Ok(rows)
     }
 
-    async fn execute(&self, statement: Statement) -> Result<u64, DbErr> {
+    async fn execute(&self, statement: Statement) -> DbResult<u64> {
         self.execute_each(statement, |_| Ok(()))
     }
 
-    async fn write(
-        &self,
-        kind: RowKind,
-        rows: &[RowParameters<'_>],
-    ) -> Result<Vec<RowAnswer>, DbErr> {
+    async fn write(&self, kind: RowKind, rows: &[RowParameters<'_>]) -> DbResult<Vec<RowAnswer>> {
         let connection = self.connection.lock();
         write_rows(&connection, kind, rows, self.time.load(Ordering::Relaxed))
     }
@@ -213,10 +208,10 @@ fn write_rows(
     kind: RowKind,
     rows: &[RowParameters<'_>],
     time: i64,
-) -> Result<Vec<RowAnswer>, DbErr> {
+) -> DbResult<Vec<RowAnswer>> {
     let prepare = |text| connection.prepare_cached(text).map_err(of_rusqlite);
     let texts = of_rows(&DIALECT, kind).split(';');
-    let mut statements = texts.map(prepare).collect::<Result<Vec<_>, DbErr>>()?;
+    let mut statements = texts.map(prepare).collect::<DbResult<Vec<_>>>()?;
     let (mut answers, mut scopes) = (Vec::with_capacity(rows.len()), Scopes::new());
     for row in rows {
         let value = |name: &str| if name == ":time" { time.to_sql() } else { row.value(name) };
@@ -245,16 +240,14 @@ fn write_rows(
 }
 
 /// Counts a write in its collection and in the part of its parent.
-fn count(scopes: &mut Scopes, kind: RowKind, written: &Row<'_>) -> Result<(), DbErr> {
+fn count(scopes: &mut Scopes, kind: RowKind, written: &Row<'_>) -> DbResult<()> {
     let added = match kind {
         RowKind::Insert | RowKind::Restore => 1,
         RowKind::Update => 0,
         RowKind::Delete => -1,
     };
-    let collection: String = row_mapping::get(written, "collection")?;
-    let collection = Collection::named(&collection)
-        .ok_or_else(|| row_mapping::not_understood("collection", &collection))?;
-    let parent = row_mapping::get(written, "parent")?;
+    let (collection, parent) =
+        (row_mapping::collection(written)?, row_mapping::get(written, "parent")?);
     for scope in [Some(Uuid::nil()), parent].into_iter().flatten() {
         let (items, writes) = scopes.entry((collection.name(), scope)).or_default();
         (*items, *writes) = (*items + added, *writes + 1);

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::RepositoryError;
+use application::ports::{RepositoryError, Result};
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 
 use crate::error::StoreError;
@@ -85,7 +85,7 @@ impl OwnedFile {
     }
 
     /// Fails if the file was moved, removed or replaced, or another file was copied over it.
-    pub fn require_in_place(&self) -> Result<(), RepositoryError> {
+    pub fn require_in_place(&self) -> Result<()> {
         let found = std::fs::metadata(&self.path).map(|metadata| identity(&metadata));
         if !found.is_ok_and(|found| found == (self.device, self.inode)) {
             self.marks.lose(&self.path);
@@ -93,7 +93,7 @@ impl OwnedFile {
         self.require_content()
     }
 
-    pub fn require_content(&self) -> Result<(), RepositoryError> {
+    pub fn require_content(&self) -> Result<()> {
         if self.marks.are_known(&self.file) {
             return Ok(());
         }

@@ -10,6 +10,8 @@ use sea_orm::sqlx::{AssertSqlSafe, Error, query_with};
 use sea_orm::{DatabaseConnection, DbErr, QueryResult, RuntimeErr, Statement, Values};
 use sea_query_sqlx::SqlxValues;
 
+use crate::error::DbResult;
+
 /// Steps of the machine between two questions: well below a millisecond.
 const STEPS: i32 = 10_000;
 
@@ -24,7 +26,7 @@ impl Drop for InterruptOnDrop {
 pub(crate) async fn read(
     connections: &DatabaseConnection,
     statement: Statement,
-) -> Result<Vec<QueryResult>, DbErr> {
+) -> DbResult<Vec<QueryResult>> {
     let rows = rows(connections.get_sqlite_connection_pool(), statement).await;
     rows.map_err(|error| DbErr::Query(RuntimeErr::SqlxError(error.into())))
 }

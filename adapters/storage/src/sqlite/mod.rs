@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{RepositoryError, Sequence};
+use application::ports::{RepositoryError, Result, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 use crate::StoreOptions;
 use crate::cache::write_through::WriteThroughCache;
 use crate::engine::{ReadEngine, ReadMode, Workers, WriteEngine};
-use crate::error::{StoreError, logged};
+use crate::error::{DbResult, StoreError, logged};
 use crate::metrics::{Sample, StoreMetrics};
 use crate::migration::schema_version;
 use crate::search_index::step::Step;
@@ -105,7 +105,7 @@ impl Sqlite {
     }
 
     /// Runs a read. If the file was replaced meanwhile, the result may be a mixture.
-    async fn in_place<T>(&self, read: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
+    async fn in_place<T>(&self, read: impl Future<Output = DbResult<T>>) -> DbResult<T> {
         let lost =
             |_| DbErr::Conn(RuntimeErr::Internal("the database file was replaced".to_owned()));
         self.file.require_content().map_err(lost)?;
@@ -116,7 +116,7 @@ impl Sqlite {
 }
 
 /// Gives a file that was copied over the served one a new history, before its mark is replaced.
-async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), DbErr> {
+async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> DbResult<()> {
     if file.was_replaced() {
         let has_history =
             SQLITE.statement(sql_file!("sqlite/migration/has_table"), ["history".into()]);
@@ -158,7 +158,7 @@ impl ReadEngine for Sqlite {
         Workers { quick: processors(), slow: slow_workers() }
     }
 
-    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
+    async fn read(&self, statement: Statement, mode: ReadMode) -> DbResult<Vec<QueryResult>> {
         if mode.is_slow {
             return self.in_place(interruptible::read(&self.slow_readers, statement)).await;
         }
@@ -173,16 +173,12 @@ impl ReadEngine for Sqlite {
         Arc::clone(&self.history.read())
     }
 
-    fn commits_in_order(&self) -> bool {
-        true
-    }
-
     /// There is one writer, and its commits are visible at once.
-    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+    async fn fence(&self) -> Result<Sequence> {
         last_change(&self.readers).await
     }
 
-    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+    async fn close_timestamp(&self, time: Timestamp) -> Result<()> {
         self.writer.close_timestamp(time).await
     }
 
@@ -212,7 +208,7 @@ impl WriteEngine for Sqlite {
         self.metrics().encode_sqlite(encoder)
     }
 
-    async fn sample(&self) -> Result<Sample, RepositoryError> {
+    async fn sample(&self) -> Result<Sample> {
         Ok(self.file.sample())
     }
 
@@ -222,7 +218,7 @@ impl WriteEngine for Sqlite {
         self.queue.write(write).await
     }
 
-    async fn check_writes(&self) -> Result<(), RepositoryError> {
+    async fn check_writes(&self) -> Result<()> {
         self.file.require_in_place()?;
         if self.queue.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
@@ -241,21 +237,17 @@ impl WriteEngine for Sqlite {
         50_000
     }
 
-    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
+    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step> {
         self.writer.index(limit, up_to).await
     }
 
-    async fn execute(
-        &self,
-        step: &'static str,
-        statement: Statement,
-    ) -> Result<u64, RepositoryError> {
+    async fn execute(&self, step: &'static str, statement: Statement) -> Result<u64> {
         self.file.require_in_place()?;
         self.writer.execute(step, statement).await
     }
 
     /// It has the write lock from the start, and this process alone has the file.
-    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+    async fn begin_migration(&self) -> DbResult<DatabaseTransaction> {
         self.in_place(async { Ok(()) }).await?;
         let mode = TransactionOptions {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
@@ -265,9 +257,7 @@ impl WriteEngine for Sqlite {
     }
 }
 
-pub(crate) async fn last_change(
-    connection: &DatabaseConnection,
-) -> Result<Sequence, RepositoryError> {
+pub(crate) async fn last_change(connection: &DatabaseConnection) -> Result<Sequence> {
     change_log::last(connection).await.map_err(|error| logged(&error, "fence"))
 }
 

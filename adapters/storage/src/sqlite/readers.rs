@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use application::{RepositoryError, Sequence};
+use application::ports::{Result, Sequence};
 use async_trait::async_trait;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement};
+use sea_orm::{ConnectionTrait, DatabaseConnection, QueryResult, Statement};
 
 use crate::StoreOptions;
 use crate::engine::{ReadEngine, ReadMode, Workers};
-use crate::error::StoreError;
+use crate::error::{DbResult, StoreError};
 use crate::metrics::StoreMetrics;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::{connect_to_look, last_change};
@@ -41,15 +41,11 @@ impl ReadEngine for SqliteReaders {
         Workers { quick: 1, slow: 1 }
     }
 
-    async fn read(&self, statement: Statement, _mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
+    async fn read(&self, statement: Statement, _mode: ReadMode) -> DbResult<Vec<QueryResult>> {
         self.0.query_all_raw(statement).await
     }
 
-    fn commits_in_order(&self) -> bool {
-        true
-    }
-
-    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+    async fn fence(&self) -> Result<Sequence> {
         last_change(&self.0).await
     }
 

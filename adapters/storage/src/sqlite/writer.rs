@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use application::{RepositoryError, Sequence};
+use application::ports::{RepositoryError, Result, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sea_orm::{DbErr, Statement};
@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
 use crate::cache::write_through::WriteThroughCache;
-use crate::error::logged;
+use crate::error::{DbResult, logged};
 use crate::metrics::StoreMetrics;
 use crate::search_index::step::{self, Step};
 use crate::spans;
@@ -21,11 +21,10 @@ use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::connection::{WritingConnection, blocking};
 use crate::sqlite::file::OwnedFile;
 use crate::write::batch::together;
-use crate::write::command::{Answer, Change, Write};
+use crate::write::command::{Answer, Write};
 use crate::write::connection::WriteConnection as _;
 use crate::write::queue::Writer;
 use crate::write::read_set::{CurrentReads, looks};
-use crate::write::row::RowWrite;
 use crate::write::statements::{write_alone, write_rows};
 
 /// The transaction was rolled back.
@@ -71,7 +70,7 @@ impl Writer for SqliteWriter {
         self.metrics.lock_wait.observe(had.duration_since(asked).as_secs_f64());
         let mut answers = Vec::with_capacity(writes.len());
         while let rest @ [_, ..] = &writes[answers.len()..] {
-            let rows = rest.iter().take_while(|write| is_row(write)).count();
+            let rows = rest.iter().take_while(|write| write.row().is_some()).count();
             answers.extend(self.transactions(connection, &rest[..rows.max(1)]).await);
         }
         self.metrics.lock_held.observe(had.elapsed().as_secs_f64());
@@ -102,12 +101,12 @@ impl SqliteWriter {
     fn open<'a>(
         &self,
         guard: &'a MutexGuard<'_, Option<WritingConnection>>,
-    ) -> Result<&'a WritingConnection, RepositoryError> {
+    ) -> Result<&'a WritingConnection> {
         self.file.require_content()?;
         guard.as_ref().ok_or(RepositoryError::Unavailable)
     }
 
-    pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
+    pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step> {
         let index = async move |connection: &WritingConnection| {
             connection.begin()?;
             let step = step::index(connection, limit, up_to).await;
@@ -117,11 +116,7 @@ impl SqliteWriter {
         self.between_writes("index", index, |step| step.changes).await
     }
 
-    pub async fn execute(
-        &self,
-        step: &'static str,
-        statement: Statement,
-    ) -> Result<u64, RepositoryError> {
+    pub async fn execute(&self, step: &'static str, statement: Statement) -> Result<u64> {
         let execute = async move |connection: &WritingConnection| {
             connection.roll_back();
             connection.execute(statement).await
@@ -133,9 +128,9 @@ impl SqliteWriter {
     async fn between_writes<T: Send + 'static>(
         &self,
         step: &'static str,
-        work: impl AsyncFnOnce(&WritingConnection) -> Result<T, DbErr> + Send + 'static,
+        work: impl AsyncFnOnce(&WritingConnection) -> DbResult<T> + Send + 'static,
         written: impl FnOnce(&T) -> usize + Send + 'static,
-    ) -> Result<T, RepositoryError> {
+    ) -> Result<T> {
         let this = self.clone();
         let done = blocking(async move || {
             let guard = this.connection.lock().await;
@@ -148,7 +143,7 @@ impl SqliteWriter {
     }
 
     /// Waits for the transaction in progress; later transactions have later times than `time`.
-    pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+    pub async fn close_timestamp(&self, time: Timestamp) -> Result<()> {
         let guard = self.connection.lock().await;
         let closed = self.open(&guard)?.close_timestamp(time);
         closed.map_err(|error| logged(&error, "close_timestamp"))
@@ -196,10 +191,6 @@ impl Drop for ForgetOnPanic<'_> {
     }
 }
 
-fn is_row(write: &Write) -> bool {
-    matches!(write.change, Change::Row(_))
-}
-
 /// Runs writes in a transaction. A refused row has changed nothing.
 async fn transaction(
     connection: &WritingConnection,
@@ -209,7 +200,7 @@ async fn transaction(
     connection.begin_at(asked).map_err(TransactionError::Transaction)?;
     let done = execute(connection, writes).await;
     let is_kept = |answers: &Vec<Answer>| {
-        writes.iter().all(|write| is_row(write)) || answers.iter().all(Result::is_ok)
+        writes.iter().all(|write| write.row().is_some()) || answers.iter().all(Result::is_ok)
     };
     if done.as_ref().is_ok_and(is_kept) {
         let committed = spans::commit().in_scope(|| connection.commit());
@@ -220,12 +211,8 @@ async fn transaction(
     done.map_err(TransactionError::Write)
 }
 
-async fn execute(connection: &WritingConnection, writes: &[&Write]) -> Result<Vec<Answer>, DbErr> {
-    let rows = writes.iter().filter_map(|Write { change, metadata }| match change {
-        Change::Row(row) => Some(RowWrite { row, metadata }),
-        _ => None,
-    });
-    let rows: Vec<_> = rows.collect();
+async fn execute(connection: &WritingConnection, writes: &[&Write]) -> DbResult<Vec<Answer>> {
+    let rows: Vec<_> = writes.iter().filter_map(|write| write.row()).collect();
     let mut answers = Vec::with_capacity(writes.len());
     while let rest @ [_, ..] = &rows[answers.len()..] {
         let together = &rest[..together(rest)];

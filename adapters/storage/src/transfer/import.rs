@@ -7,18 +7,18 @@ use application::ChangeAuthor;
 use domain::{ItemId, WriteOperation};
 use jiff::Timestamp;
 use sea_orm::prelude::Uuid;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Value};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, Value};
 use serde_json::json;
 
 use super::change_record::CheckedChange;
 use super::connect_to_look;
+use crate::error::DbResult;
 use crate::migration::runner::Runner;
 use crate::migration::schema_version::{Access, is_up_to_date};
-use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
-use crate::sql::references;
 use crate::sql::sql_text::{json as parameter, listed};
+use crate::sql::{change_log, references};
 use crate::{Store, StoreError, StoreOptions};
 
 /// Changes of a statement.
@@ -89,7 +89,7 @@ impl ImportTransaction {
         Ok(())
     }
 
-    async fn execute(&self, text: &str, value: Value) -> Result<(), DbErr> {
+    async fn execute(&self, text: &str, value: Value) -> DbResult<()> {
         self.transaction.execute_raw(self.dialect.statement(text, [value])).await.map(drop)
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use application::{
-    CollectionContent, CollectionWrite, RepositoryError, Revision, Scope, ShownItem, WriteMetadata,
+use application::ports::{
+    CollectionContent, CollectionWrite, RepositoryError, Result, Revision, Scope, ShownItem,
+    WriteMetadata,
 };
 use domain::{Collection, ItemId, Version, WriteOperation};
 use uuid::Uuid;
 
-use crate::write::row::{RowChange, RowKind};
+use crate::write::row::{RowChange, RowKind, RowWrite};
 
 #[derive(Debug)]
 pub(crate) struct Write {
@@ -50,7 +51,7 @@ impl ContentChange {
         &self,
         mut current: HashMap<Uuid, i64>,
         revision: i64,
-    ) -> Result<Vec<RowChange>, RepositoryError> {
+    ) -> Result<Vec<RowChange>> {
         if self.expected.is_some_and(|expected| expected.0 != revision) {
             return Err(RepositoryError::VersionConflict);
         }
@@ -85,6 +86,12 @@ impl Write {
         Self { change, metadata }
     }
 
+    /// The row of a write of a single one.
+    pub fn row(&self) -> Option<RowWrite<'_>> {
+        let Change::Row(row) = &self.change else { return None };
+        Some(RowWrite { row, metadata: &self.metadata })
+    }
+
     pub fn rows(&self) -> &[RowChange] {
         match &self.change {
             Change::Row(row) => std::slice::from_ref(&**row),
@@ -93,7 +100,7 @@ impl Write {
     }
 }
 
-pub(crate) type Answer = Result<Written, RepositoryError>;
+pub(crate) type Answer = Result<Written>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Written {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use application::{RepositoryError, ShownItem};
+use application::ports::{Result, ShownItem};
 use async_trait::async_trait;
-use sea_orm::{DbErr, Statement};
+use sea_orm::Statement;
 use uuid::Uuid;
 
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{Columns, FromRow, written_item};
 use crate::write::command::{Answer, Written};
@@ -25,27 +26,23 @@ pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
 pub(crate) trait WriteConnection: Sync {
     fn dialect(&self) -> &'static Dialect;
 
-    async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr>;
+    async fn query<T: FromRow>(&self, statement: Statement) -> DbResult<Vec<T>>;
 
     /// Returns the number of rows written.
-    async fn execute(&self, statement: Statement) -> Result<u64, DbErr>;
+    async fn execute(&self, statement: Statement) -> DbResult<u64>;
 
     /// Writes rows of a kind.
-    async fn write(
-        &self,
-        kind: RowKind,
-        rows: &[RowParameters<'_>],
-    ) -> Result<Vec<RowAnswer>, DbErr>;
+    async fn write(&self, kind: RowKind, rows: &[RowParameters<'_>]) -> DbResult<Vec<RowAnswer>>;
 }
 
 pub(crate) struct RowAnswer {
     pub id: Uuid,
     /// The item without members; `None` if it was deleted.
-    outcome: Result<Option<ShownItem>, RepositoryError>,
+    outcome: Result<Option<ShownItem>>,
 }
 
 impl RowAnswer {
-    pub fn of(row: &impl Columns, has_item: bool) -> Result<Self, DbErr> {
+    pub fn of(row: &impl Columns, has_item: bool) -> DbResult<Self> {
         let outcome = match row.get("refusal")? {
             Some(refusal) => Err(condition::error(refusal)),
             None if has_item => Ok(Some(written_item(row, Arc::default())?)),

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use application::RepositoryError;
-use application::trace_span;
 use application::traces::scope;
+use application::{RepositoryError, trace_span};
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use application::{ReadDependency, WriteMetadata};
 use domain::{Collection, ItemId, LookupKey, Version};
-use sea_orm::{DbErr, Statement};
+use sea_orm::Statement;
 use uuid::Uuid;
 
+use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
 use crate::sql::lookup::{LookupCondition, Shape};
 use crate::sql::row_mapping::{Columns, FromRow};
@@ -33,7 +34,7 @@ pub(crate) struct LookedUp {
 }
 
 impl FromRow for LookedUp {
-    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+    fn from_row(row: &impl Columns) -> DbResult<Self> {
         let (id, version) = (row.get("id")?, row.get("version")?);
         Ok(Self { id, version, parent: row.get("parent")?, value: row.get("value")? })
     }
@@ -100,7 +101,7 @@ impl CurrentReads {
         &mut self,
         connection: &impl WriteConnection,
         mut looks: Vec<Look<'_>>,
-    ) -> Result<(), DbErr> {
+    ) -> DbResult<()> {
         while let Some(look) = looks.pop() {
             let found = connection.query(look.statement(connection.dialect())).await?;
             match look.apart(found.len()) {

@@ -12,7 +12,7 @@ use sea_orm::sqlx::postgres::{PgArguments, PgHasArrayType};
 use sea_orm::sqlx::{Arguments as _, Encode, Postgres, Type};
 use uuid::Uuid;
 
-use crate::sql::indexed_columns::Keys;
+use crate::sql::indexed_columns::{COLUMNS, Keys};
 use crate::sql::references;
 
 /// The kinds of rows, in the order in which a transaction writes them.
@@ -139,11 +139,7 @@ pub(crate) struct RowParameters<'a> {
     reference_0: Option<Uuid>,
     /// The collection of the item that `reference_0` names.
     reference_0_in: Option<&'static str>,
-    key_1: Option<&'a str>,
-    key_2: Option<&'a str>,
-    key_3: Option<&'a str>,
-    key_4: Option<&'a str>,
-    key_5: Option<&'a str>,
+    keys: [Option<&'a str>; COLUMNS.len()],
     caller: Option<&'a str>,
     acting: Option<&'a str>,
     client: Option<&'a str>,
@@ -155,8 +151,6 @@ pub(crate) struct RowParameters<'a> {
 impl<'a> RowParameters<'a> {
     pub fn new(RowWrite { row, metadata }: RowWrite<'a>, reads_hold: bool) -> Self {
         let collection = row.scope.collection;
-        let [key_1, key_2, key_3, key_4, key_5] =
-            row.keys.columns().each_ref().map(Option::as_deref);
         let reference_0 = references::column(&row.references);
         let warrant = &metadata.warrant;
         Self {
@@ -173,11 +167,7 @@ impl<'a> RowParameters<'a> {
             members: &row.members,
             reference_0,
             reference_0_in: collection.referenced().next().map(Collection::name),
-            key_1,
-            key_2,
-            key_3,
-            key_4,
-            key_5,
+            keys: row.keys.columns().each_ref().map(Option::as_deref),
             caller: warrant.caller(),
             acting: warrant.acting(),
             client: warrant.client(),
@@ -199,11 +189,11 @@ impl<'a> RowParameters<'a> {
             ":members" => self.members.to_sql(),
             ":reference_0" => self.reference_0.to_sql(),
             ":reference_0_in" => self.reference_0_in.to_sql(),
-            ":key_1" => self.key_1.to_sql(),
-            ":key_2" => self.key_2.to_sql(),
-            ":key_3" => self.key_3.to_sql(),
-            ":key_4" => self.key_4.to_sql(),
-            ":key_5" => self.key_5.to_sql(),
+            ":key_1" => self.keys[0].to_sql(),
+            ":key_2" => self.keys[1].to_sql(),
+            ":key_3" => self.keys[2].to_sql(),
+            ":key_4" => self.keys[3].to_sql(),
+            ":key_5" => self.keys[4].to_sql(),
             ":caller" => self.caller.to_sql(),
             ":acting" => self.acting.to_sql(),
             ":client" => self.client.to_sql(),
@@ -225,11 +215,9 @@ impl<'a> RowParameters<'a> {
         arrays.add(|row| row.members)?;
         arrays.add(|row| row.reference_0)?;
         arrays.add(|row| row.reference_0_in)?;
-        arrays.add(|row| row.key_1)?;
-        arrays.add(|row| row.key_2)?;
-        arrays.add(|row| row.key_3)?;
-        arrays.add(|row| row.key_4)?;
-        arrays.add(|row| row.key_5)?;
+        for key in 0..COLUMNS.len() {
+            arrays.add(|row| row.keys[key])?;
+        }
         arrays.add(|row| row.caller)?;
         arrays.add(|row| row.acting)?;
         arrays.add(|row| row.client)?;

@@ -11,6 +11,7 @@ use sea_orm::DbErr;
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::error::DbResult;
 use crate::sql::idempotency::{KeyIdentity, answered_statement, continued_by};
 use crate::sql::lookup::undeletable_statement;
 use crate::sql::page::totals_statement;
@@ -48,7 +49,7 @@ pub(crate) async fn write_rows(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
     current_reads: &CurrentReads,
-) -> Result<Vec<Answer>, DbErr> {
+) -> DbResult<Vec<Answer>> {
     let mut refused = answered_before(connection, writes).await?;
     let mut done = HashMap::with_capacity(writes.len());
     for kind in RowKind::ALL {
@@ -88,7 +89,7 @@ async fn use_contents(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
     answers: &[Answer],
-) -> Result<(), DbErr> {
+) -> DbResult<()> {
     for restores in [false, true] {
         let is_of_them = |write: &RowWrite<'_>| {
             let is_replaced = write.row.operation == WriteOperation::Replace;
@@ -119,7 +120,7 @@ async fn use_contents(
 async fn answered_before(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
-) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
+) -> DbResult<HashMap<Uuid, RepositoryError>> {
     let mut refused = HashMap::new();
     let key = |write: &RowWrite<'_>| write.key_identity().map(|key| key.map(str::to_owned));
     let keys: Vec<KeyIdentity> = writes.iter().filter_map(key).collect();
@@ -141,7 +142,7 @@ async fn answered_before(
 async fn undeletable(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
-) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
+) -> DbResult<HashMap<Uuid, RepositoryError>> {
     let mut refused = HashMap::new();
     for RowWrite { row, metadata } in writes.iter().filter(|write| is_restricted(write)) {
         let undeletable = metadata.warrant.deletable();
@@ -162,7 +163,7 @@ async fn remember(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
     answers: &[Answer],
-) -> Result<(), DbErr> {
+) -> DbResult<()> {
     let mut stored = Vec::new();
     for (write, answer) in writes.iter().zip(answers) {
         if let (Ok(Written::Item(shown)), Some(key)) = (answer, write.key_identity()) {
@@ -205,7 +206,7 @@ pub(crate) async fn write_alone(
     Write { change, metadata }: &Write,
     current_reads: &CurrentReads,
     time: Timestamp,
-) -> Result<Answer, DbErr> {
+) -> DbResult<Answer> {
     let alone = WriteMetadata { read_set: Vec::new(), ..metadata.clone() };
     match change {
         Change::Row(row) => {
@@ -230,7 +231,7 @@ async fn write_many(
     connection: &impl WriteConnection,
     rows: &[RowChange],
     metadata: &WriteMetadata,
-) -> Result<Option<RepositoryError>, DbErr> {
+) -> DbResult<Option<RepositoryError>> {
     let mut rest = rows;
     while !rest.is_empty() {
         let some;
@@ -249,7 +250,7 @@ async fn replace_all(
     content: &ContentChange,
     metadata: &WriteMetadata,
     time: Timestamp,
-) -> Result<Answer, DbErr> {
+) -> DbResult<Answer> {
     let collection = content.collection.name().into();
     let versions =
         connection.dialect().statement(sql_file!("both/write/item_versions"), [collection]);
@@ -275,7 +276,7 @@ async fn replace_all(
 async fn revision_of(
     connection: &impl WriteConnection,
     content: &ContentChange,
-) -> Result<Revision, DbErr> {
+) -> DbResult<Revision> {
     let scope = Scope::of(content.collection);
     let totals = totals_statement(connection.dialect(), scope, &content.related);
     let totals: Vec<Totals> = connection.query(totals).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use application::{RepositoryError, ShownItem, WriteMetadata};
+use application::ports::{RepositoryError, Result, ShownItem, WriteMetadata};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::{ReadMode, WriteEngine};
@@ -41,18 +41,14 @@ impl Writes {
         answer
     }
 
-    pub async fn row(
-        &self,
-        row: RowChange,
-        metadata: WriteMetadata,
-    ) -> Result<ShownItem, RepositoryError> {
+    pub async fn row(&self, row: RowChange, metadata: WriteMetadata) -> Result<ShownItem> {
         match self.write(Change::Row(Box::new(row)), metadata).await? {
             Written::Item(shown) => Ok(shown),
             Written::Collection(_) | Written::Nothing => Err(RepositoryError::Corrupt),
         }
     }
 
-    pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
+    pub async fn forget_requests(&self, now: Timestamp) -> Result<u64> {
         let mut forgotten = 0;
         let values = [now.as_microsecond().into(), FORGOTTEN_AT_A_TIME.into()];
         let forget = self.engine.dialect().statement(sql_file!("both/write/forget"), values);
@@ -79,7 +75,7 @@ impl Writes {
     }
 
     /// Fails unless a write would go through and be indexed.
-    pub async fn check(&self) -> Result<(), RepositoryError> {
+    pub async fn check(&self) -> Result<()> {
         self.engine.check_writes().await?;
         if self.indexer.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }

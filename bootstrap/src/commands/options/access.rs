@@ -13,7 +13,7 @@ use url::{Host, Url};
 
 use super::files::{CheckOptions, FileOptions, TimeZoneOptions};
 use super::{DatabaseOptions, EntryFormat, ServeOptions};
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::quantities::{RequestRate, network, request_rate};
 
 /// Who callers are, and what they may do.
@@ -49,7 +49,7 @@ pub struct AccessOptions {
 impl ServeOptions {
     /// Refuses to serve other machines without authentication, unless the operator insists.
     /// `address` is that of the inherited socket, otherwise `--listen`.
-    pub fn require_safe(&self, address: SocketAddr) -> Result<(), CommandError> {
+    pub fn require_safe(&self, address: SocketAddr) -> Result<()> {
         let AccessOptions { identity, policies, allow_anonymous, .. } = &self.access;
         if identity.is_some() || policies.is_some() {
             return Ok(());

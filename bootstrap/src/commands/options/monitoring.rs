@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::listen_address;
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 
 /// Metrics, probes, the access log and traces.
 #[derive(Args, Debug)]
@@ -28,7 +28,7 @@ pub struct MonitoringOptions {
 
 impl MonitoringOptions {
     /// Returns the URL for traces. An empty variable counts as unset, as in OpenTelemetry.
-    pub fn traces_url(&self) -> Result<Option<String>, CommandError> {
+    pub fn traces_url(&self) -> Result<Option<String>> {
         let endpoint = self.otlp_endpoint.as_deref().filter(|endpoint| !endpoint.is_empty());
         let url = endpoint.map(|endpoint| traces_url(endpoint).ok_or_else(|| otlp_error(HOW)));
         url.transpose()

@@ -6,7 +6,7 @@ use clap::Args;
 use domain::{RetentionPolicy, RetentionTime, ThinningSchedule};
 
 use super::{DatabaseOptions, TimeZoneOptions};
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 
 /// The bodies of superseded versions that are kept. Who wrote what and when is kept in any case.
 #[derive(Args, Debug)]
@@ -26,7 +26,7 @@ pub struct RetentionOptions {
 
 impl RetentionOptions {
     /// Returns the policy; `None` keeps everything. Fails if options contradict each other.
-    pub fn policy(&self) -> Result<Option<RetentionPolicy>, CommandError> {
+    pub fn policy(&self) -> Result<Option<RetentionPolicy>> {
         if self.history_keep.is_none() && self.history_thin.is_none() {
             return Ok(None);
         }

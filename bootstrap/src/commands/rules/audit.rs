@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::commands::entries::Entries;
-use crate::commands::error::CommandError;
+use crate::commands::error::Result;
 use crate::commands::options::{AuditOptions, EntryFormat};
 use crate::commands::progress::ProgressMeter;
 use crate::{close, look, open_rules, ports};
@@ -35,7 +35,7 @@ const RULE: &[&str] = &[
     "undecided",
 ];
 
-pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
+pub async fn audit(options: &AuditOptions) -> Result<()> {
     let rules = open_rules(Some(&options.file))?;
     let mut meter = ProgressMeter::start(None, BAR, "checking items")?;
     let store = look(&options.database).await?;
@@ -92,7 +92,7 @@ impl RuleTally {
 }
 
 impl AuditRun {
-    async fn begin(ports: &Ports, options: &AuditOptions) -> Result<Self, CommandError> {
+    async fn begin(ports: &Ports, options: &AuditOptions) -> Result<Self> {
         let caller = Caller::service("audit");
         let rules = RuleCatalog::new(Arc::clone(&ports.rules)).list(&caller);
         let rules = rules.into_iter().filter(|rule| rule.home == RuleHome::File);
@@ -119,7 +119,7 @@ impl AuditRun {
         Ok(Self { caller, total, is_summary: options.summary, groups, counts, entries })
     }
 
-    async fn run(&mut self, bar: &ProgressBar) -> Result<(), CommandError> {
+    async fn run(&mut self, bar: &ProgressBar) -> Result<()> {
         for (collection, use_cases) in std::mem::take(&mut self.groups) {
             let mut after = None;
             loop {
@@ -145,12 +145,7 @@ impl AuditRun {
         self.tell_undecided()
     }
 
-    fn tell(
-        &mut self,
-        collection: Collection,
-        id: ItemId,
-        verdict: &Verdict,
-    ) -> Result<(), CommandError> {
+    fn tell(&mut self, collection: Collection, id: ItemId, verdict: &Verdict) -> Result<()> {
         let Verdict { errors, warnings } = verdict;
         for violation in errors.iter().chain(warnings.iter()) {
             let Violation { code, pointer, detail, undecided, .. } = violation;
@@ -177,7 +172,7 @@ impl AuditRun {
 
     /// Writes one entry for all undecided items of a rule: a mistake in a rule may affect every
     /// item.
-    fn tell_undecided(&mut self) -> Result<(), CommandError> {
+    fn tell_undecided(&mut self) -> Result<()> {
         for (code, count) in self.counts.iter().filter(|_| !self.is_summary) {
             let Some((id, reason)) = &count.first_undecided else { continue };
             let RuleTally { rule, operation, undecided, .. } = count;
@@ -196,7 +191,7 @@ impl AuditRun {
         Ok(())
     }
 
-    fn summarize(&self, format: EntryFormat, meter: &ProgressMeter) -> Result<(), CommandError> {
+    fn summarize(&self, format: EntryFormat, meter: &ProgressMeter) -> Result<()> {
         let mut entries = Entries::new(format, RULE)?;
         if format == EntryFormat::Plain {
             let (total, seconds) = (meter.bar.position(), meter.seconds());

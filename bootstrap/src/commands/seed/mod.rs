@@ -19,7 +19,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use system_adapter::SystemClock;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::joined;
 use crate::commands::options::SeedOptions;
 use crate::commands::progress::ProgressMeter;
@@ -40,7 +40,7 @@ const LIBRARY_ITEM: usize = 2;
 const BAR: &str =
     "{bar:32} {percent:>3} %  {human_pos} of {human_len} items, {rate} a second, {eta} left";
 
-pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
+pub async fn run(options: &SeedOptions) -> Result<()> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
     let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
     let total = programs + proposals * (1 + library);

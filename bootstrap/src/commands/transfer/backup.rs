@@ -4,7 +4,7 @@ use tokio::task::spawn_blocking;
 
 use super::new_file::NewFile;
 use crate::commands::back_up_contents;
-use crate::commands::error::CommandError;
+use crate::commands::error::Result;
 use crate::commands::joined;
 use crate::commands::options::BackupOptions;
 use crate::commands::progress::ProgressMeter;
@@ -12,7 +12,7 @@ use crate::{failed, store_options};
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
-pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
+pub async fn backup(options: &BackupOptions) -> Result<()> {
     let mut meter = ProgressMeter::start(None, BAR, "copying the database file")?;
     let file = NewFile::create(&options.file)?;
     let (store, to, bar) =

@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::format;
 use super::new_file::NewFile;
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::joined;
 use crate::commands::options::ExportOptions;
 use crate::commands::progress::ProgressMeter;
@@ -19,7 +19,7 @@ const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {
 
 const BUFFER: usize = 1 << 16;
 
-pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
+pub async fn export(options: &ExportOptions) -> Result<()> {
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
     let mut meter = ProgressMeter::start(None, BAR, "exporting, by change number")?;
     let log = meter.watch(LogReader::open(&store_options(&options.database))).await?;
@@ -49,7 +49,7 @@ fn write_all(
     out: impl Write,
     bar: &ProgressBar,
     write_error: &dyn Fn(io::Error) -> CommandError,
-) -> Result<u64, CommandError> {
+) -> Result<u64> {
     let (mut out, mut digest) = (BufWriter::with_capacity(BUFFER, out), Sha256::new());
     let mut write = |line: &str| {
         digest.update(line);

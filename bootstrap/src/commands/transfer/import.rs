@@ -9,7 +9,7 @@ use tokio::sync::mpsc::channel;
 use tokio::task::spawn_blocking;
 
 use super::reading::{ExportReading, ReadExport};
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::commands::joined;
 use crate::commands::options::ImportOptions;
 use crate::commands::progress::ProgressMeter;
@@ -25,7 +25,7 @@ const LARGEST: usize = 900_000_000;
 type ByteSource = Box<dyn BufRead + Send>;
 
 /// Checks and stores the export. Reads the header before it opens the store.
-pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
+pub async fn import(options: &ImportOptions) -> Result<()> {
     let (source, named, length) = open(options.file.as_deref())?;
     let template = if length.is_some() { BAR } else { SPINNER };
     let mut meter = ProgressMeter::start(length, template, "importing")?;
@@ -51,7 +51,7 @@ pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
 async fn store(
     options: &StoreOptions,
     reading: ExportReading<ByteSource>,
-) -> Result<(ImportTransaction, ReadExport), CommandError> {
+) -> Result<(ImportTransaction, ReadExport)> {
     let mut import = ImportTransaction::begin(options).await?;
     let (sender, mut checked) = channel(1);
     let work = spawn_blocking(move || reading.finish(Some(sender)));
@@ -61,7 +61,7 @@ async fn store(
     Ok((import, joined(work).await?))
 }
 
-fn open(file: Option<&Path>) -> Result<(ByteSource, String, Option<u64>), CommandError> {
+fn open(file: Option<&Path>) -> Result<(ByteSource, String, Option<u64>)> {
     let Some(path) = file else {
         return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None));
     };

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read as _};
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
@@ -24,7 +24,7 @@ impl<R: BufRead> LineReader<R> {
         Self { source, named, limit, line: Vec::new(), number: 0, bytes: 0 }
     }
 
-    pub fn next(&mut self) -> Result<Option<Line<'_>>, CommandError> {
+    pub fn next(&mut self) -> Result<Option<Line<'_>>> {
         let is_whole = self.read().map_err(|cause| CommandError::Source(self.named.clone(), cause));
         Ok(is_whole?.map(|is_whole| if is_whole { Line::Whole(&self.line) } else { Line::TooLong }))
     }

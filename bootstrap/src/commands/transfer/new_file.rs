@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 
 const PARTIAL: &str = ".proposal-service-partial";
 
@@ -20,7 +20,7 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    pub fn create(path: &Path) -> Result<Self, CommandError> {
+    pub fn create(path: &Path) -> Result<Self> {
         if path.symlink_metadata().is_ok() {
             return Err(CommandError::Exists(path.to_owned()));
         }
@@ -47,13 +47,13 @@ impl NewFile {
         self.partial.path()
     }
 
-    pub fn handle(&self) -> Result<File, CommandError> {
+    pub fn handle(&self) -> Result<File> {
         let handle = self.partial.as_file().try_clone();
         handle.map_err(|cause| CommandError::Target(self.path.clone(), cause))
     }
 
     /// Syncs the file and renames it. Never replaces a file that appeared meanwhile.
-    pub fn finish(self) -> Result<(), CommandError> {
+    pub fn finish(self) -> Result<()> {
         let Self { path, partial } = self;
         let finish = || -> io::Result<()> {
             partial.as_file().sync_all()?;

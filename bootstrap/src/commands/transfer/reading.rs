@@ -11,7 +11,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::format::{self, ExportEntry};
 use super::lines::{Line, LineReader};
-use crate::commands::error::CommandError;
+use crate::commands::error::{CommandError, Result};
 use crate::failed;
 
 const MOST_ERRORS: usize = 20;
@@ -46,7 +46,7 @@ impl<R: BufRead> ExportReading<R> {
         largest: usize,
         bar: ProgressBar,
         validator: HistoryValidator,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         let lines = LineReader::new(source, named, (largest + format::ENVELOPE) as u64);
         let (digest, errors) = (Sha256::new(), Vec::new());
         let mut reading = Self { lines, largest, bar, digest, validator, changes: 0, errors };
@@ -63,10 +63,7 @@ impl<R: BufRead> ExportReading<R> {
     }
 
     /// Reads to the end. Sends checked changes to the receiver, if any, until the first error.
-    pub fn finish(
-        mut self,
-        sender: Option<Sender<Vec<CheckedChange>>>,
-    ) -> Result<ReadExport, CommandError> {
+    pub fn finish(mut self, sender: Option<Sender<Vec<CheckedChange>>>) -> Result<ReadExport> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while self.errors.len() < MOST_ERRORS
             && let ControlFlow::Continue(checked) = self.next()?
@@ -93,7 +90,7 @@ impl<R: BufRead> ExportReading<R> {
         Ok(ReadExport { changes: self.changes, summary: self.validator.summary()? })
     }
 
-    fn next(&mut self) -> Result<ControlFlow<(), Option<CheckedChange>>, CommandError> {
+    fn next(&mut self) -> Result<ControlFlow<(), Option<CheckedChange>>> {
         let entry = match self.lines.next()? {
             Some(Line::Whole(line)) => {
                 let entry = format::read_entry(line);
@@ -129,7 +126,7 @@ impl<R: BufRead> ExportReading<R> {
 
     /// Checks the trailer (unless a line was refused), that nothing follows, and that each item has
     /// its parent.
-    fn close(&mut self, changes: u64, sha256: &str) -> Result<(), CommandError> {
+    fn close(&mut self, changes: u64, sha256: &str) -> Result<()> {
         let digest = format::checksum(take(&mut self.digest));
         let error = if changes == self.changes {
             let error = "the checksum does not match the lines before it: the file is damaged or was edited; export again";

@@ -10,14 +10,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use application::ports::{Result, Scope, Sequence};
 use application::query::{PageQuery, PageStart, Subject};
-use application::{RepositoryError, Scope, Sequence};
 use domain::Collection;
 use sea_orm::{FromQueryResult as _, Value};
 use tokio::sync::Mutex as AsyncMutex;
 use uuid::Uuid;
 
-use crate::engine::{ReadEngine, ReadMode, query};
+use crate::engine::{ReadEngine, ReadMode};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log;
 use crate::sql::page::PageMark;
@@ -84,7 +84,7 @@ impl PageMarks {
         scope: Scope,
         query: &PageQuery,
         items: u64,
-    ) -> Result<Option<PageMark>, RepositoryError> {
+    ) -> Result<Option<PageMark>> {
         let (PageStart::Offset(offset), Some(is_descending)) =
             (&query.position, order(scope, query).filter(|_| is_deep(query, items)))
         else {
@@ -141,21 +141,14 @@ impl PageMarks {
     }
 
     /// Changes with smaller numbers may still be committed.
-    async fn end(&self) -> Result<i64, RepositoryError> {
+    async fn end(&self) -> Result<i64> {
         let last = change_log::last_statement(self.engine.dialect());
-        query(&*self.engine, "page_marks", ReadMode::QUICK, last, |rows| {
-            change_log::last_of(rows.into_iter().next())
-        })
-        .await
+        let last_of = |rows: &[_]| change_log::last_of(rows.first());
+        self.engine.query("page_marks", ReadMode::QUICK, last, last_of).await
     }
 
     /// Advances the marks after too many changes; false if they are no longer valid.
-    async fn advance(
-        &self,
-        collection: Collection,
-        marks: &mut Marks,
-        end: i64,
-    ) -> Result<bool, RepositoryError> {
+    async fn advance(&self, collection: Collection, marks: &mut Marks, end: i64) -> Result<bool> {
         if end - marks.sequence <= MOST_SINCE {
             return Ok(end >= marks.sequence);
         }
@@ -169,11 +162,7 @@ impl PageMarks {
     }
 
     /// Returns false if the counts do not match.
-    async fn divide(
-        &self,
-        collection: Collection,
-        marks: &mut Marks,
-    ) -> Result<bool, RepositoryError> {
+    async fn divide(&self, collection: Collection, marks: &mut Marks) -> Result<bool> {
         let (from, _) = marks.last_block();
         let (name, nil) = (collection.name().into(), Uuid::nil().into());
         let values = [name, from.into(), nil, marks.sequence.into()];
@@ -186,11 +175,9 @@ impl PageMarks {
         mode: ReadMode,
         text: &str,
         values: [Value; N],
-    ) -> Result<Vec<Found>, RepositoryError> {
+    ) -> Result<Vec<Found>> {
         let statement = self.engine.dialect().statement(text, values);
-        query(&*self.engine, "page_marks", mode, statement, |rows| {
-            rows.iter().map(|row| Found::from_query_result(row, "")).collect()
-        })
-        .await
+        let found = |rows: &[_]| rows.iter().map(|row| Found::from_query_result(row, "")).collect();
+        self.engine.query("page_marks", mode, statement, found).await
     }
 }
