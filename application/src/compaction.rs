@@ -11,10 +11,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::ports::{
-    Clock, CompactionLease, CompactionProgress, LegalHolds, Sequence, SupersededVersion,
+    Clock, CompactionLease, CompactionProgress, LegalHolds, Result, Sequence, SupersededVersion,
     VersionBodies,
 };
-use crate::{RepositoryError, Result};
 
 /// The changes of one step. It removes their bodies in one transaction, which must not delay writes
 /// for long.
@@ -59,10 +58,7 @@ pub enum CompactionOutcome {
 impl Compaction {
     /// Runs the next step if a pass is due: a day after the last pass, or when the policy changed.
     /// With `from`, runs the step after that change, even if it is not due.
-    pub async fn advance(
-        &self,
-        from: Option<Sequence>,
-    ) -> Result<CompactionOutcome, RepositoryError> {
+    pub async fn advance(&self, from: Option<Sequence>) -> Result<CompactionOutcome> {
         let now = self.clock.now();
         let until = now.checked_add(LEASE).unwrap_or(now);
         let lease = CompactionLease { holder: self.worker.clone(), now, until };
@@ -93,11 +89,7 @@ impl Compaction {
 
     /// Examines the next changes and removes the bodies that the policy does not keep. A dry run
     /// only counts them.
-    pub async fn step(
-        &self,
-        after: Sequence,
-        is_dry_run: bool,
-    ) -> Result<CompactionStep, RepositoryError> {
+    pub async fn step(&self, after: Sequence, is_dry_run: bool) -> Result<CompactionStep> {
         if after == Sequence(0) {
             self.warn_of_unknown_holds().await?;
         }
@@ -130,10 +122,7 @@ impl Compaction {
 
     /// Returns the items with a hold: the named ones, and those that belong or refer to a held
     /// item, also indirectly.
-    async fn held_among(
-        &self,
-        versions: &[SupersededVersion],
-    ) -> Result<HashSet<ItemId>, RepositoryError> {
+    async fn held_among(&self, versions: &[SupersededVersion]) -> Result<HashSet<ItemId>> {
         let holds = self.holds.items();
         let mut reached: HashSet<_> = versions.iter().map(|version| version.item).collect();
         if holds.is_empty() || reached.is_empty() {
@@ -158,7 +147,7 @@ impl Compaction {
         }
     }
 
-    async fn warn_of_unknown_holds(&self) -> Result<(), RepositoryError> {
+    async fn warn_of_unknown_holds(&self) -> Result<()> {
         let holds = self.holds.items();
         let named: Vec<_> = holds.iter().copied().collect();
         if named.is_empty() {

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use domain::{Item, ItemId, Version};
+use jiff::Timestamp;
 
 use crate::{Caller, Precondition};
 
@@ -37,6 +38,26 @@ pub struct ItemAddress {
 impl ItemAddress {
     pub(crate) const fn of(item: &Item) -> Self {
         Self { parent: item.parent, id: item.id }
+    }
+
+    /// The item that a creation at `now` makes here.
+    pub(crate) fn new_item(
+        self,
+        members: Arc<str>,
+        continues: Option<ItemId>,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Item {
+        Item {
+            id: self.id,
+            version: Version::FIRST,
+            created_at: now,
+            updated_at: now,
+            members,
+            parent: self.parent,
+            continues,
+            created_by: caller.id().map(Arc::from),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl<'a> Judgement<'a> {
     }
 
     /// Returns the result, which is `None` if it cannot be decided, or the lookups that it needs.
-    pub fn step(&self) -> std::result::Result<Option<bool>, Vec<Lookup>> {
+    pub fn step(&self) -> Result<Option<bool>, Vec<Lookup>> {
         let mut lookups = KnownLookups { known: &self.known, missing: Vec::new() };
         let holds = self.predicate.judge(self.judged, &mut lookups);
         let missing = lookups.missing;
@@ -90,8 +90,8 @@ impl ExplainedItem {
     pub async fn for_each<E: From<ApplicationError>>(
         ports: &Ports,
         collection: Collection,
-        mut with: impl AsyncFnMut(&Self) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
+        mut with: impl AsyncFnMut(&Self) -> Result<(), E>,
+    ) -> Result<(), E> {
         let everything = Reach::of_the_service(Scope::of(collection));
         let mut query = PageQuery::all(collection, AT_A_TIME);
         loop {

@@ -32,19 +32,10 @@ impl ContentDigest {
 
     /// Reads 64 hexadecimal digits in lower case.
     pub fn parse(text: &str) -> Option<Self> {
-        let digit = |digit: u8| match digit {
-            b'0'..=b'9' => Some(digit - b'0'),
-            b'a'..=b'f' => Some(digit - b'a' + 10),
-            _ => None,
-        };
         let mut bytes = [0; 32];
-        if text.len() != 2 * bytes.len() {
-            return None;
-        }
-        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            *byte = digit(digits[0])? << 4 | digit(digits[1])?;
-        }
-        Some(Self(bytes))
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        let is_lower_case = !text.contains(|digit: char| digit.is_ascii_uppercase());
+        is_lower_case.then_some(Self(bytes))
     }
 }
 

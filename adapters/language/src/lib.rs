@@ -21,6 +21,7 @@ pub mod keys;
 mod lookup_target;
 pub mod metrics;
 mod reloadable;
+pub mod sample;
 mod schema;
 mod watch;
 pub mod yaml;

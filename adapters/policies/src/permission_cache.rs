@@ -1,6 +1,5 @@
 //! The permissions of recent callers, by all that policies know of a caller.
 
-use std::fmt;
 use std::hash::Hash;
 
 use application::{Caller, Permissions};
@@ -10,6 +9,7 @@ use quick_cache::sync::Cache;
 
 const MOST_CALLERS: usize = 10_000;
 
+#[derive(Debug)]
 pub(crate) struct PermissionCache(Cache<(Box<str>, Date), Permissions>);
 
 #[derive(Hash)]
@@ -24,12 +24,6 @@ impl Equivalent<(Box<str>, Date)> for Key<'_> {
 impl Default for PermissionCache {
     fn default() -> Self {
         Self(Cache::new(MOST_CALLERS))
-    }
-}
-
-impl fmt::Debug for PermissionCache {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("PermissionCache").finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
 use application::PublishedPolicy;
-use domain::{Collection, nearest};
+use domain::Collection;
 use jiff::civil::Date;
 use language::keys;
 
@@ -123,8 +123,7 @@ fn unknown_listed(policy: &Policy, sampled: &HashSet<(Collection, String)>) -> V
 fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
     let only_denied = policy.roles().filter(|role| !allowed.contains(role));
     let reason = |role: &str| {
-        let guess = nearest(role, allowed.iter().copied())
-            .map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
+        let guess = keys::did_you_mean(role, allowed.iter().copied());
         format!("no policy allows the role `{role}` an operation{guess}")
     };
     only_denied.map(reason).collect()

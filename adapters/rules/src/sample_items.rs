@@ -2,7 +2,7 @@
 
 use domain::{Collection, Item, ItemId, Members, Version};
 use jiff::Timestamp;
-use uuid::Uuid;
+use language::sample::made_up_id;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SampleItem {
@@ -37,10 +37,4 @@ pub(crate) fn own_members(
     members.retain(|name, value| {
         name != "id" && !(is_looked_up && name == "parent") && !(drops_nulls && value.is_null())
     })
-}
-
-/// Returns a deterministic id, unique for each number.
-pub(crate) fn made_up_id(number: usize) -> ItemId {
-    const VERSION_7: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0000;
-    ItemId::from_uuid(Uuid::from_u128(VERSION_7 + number as u128))
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::RepositoryError;
+use super::{RepositoryError, Result};
 
 /// A name of bytes. It is no secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,56 +127,41 @@ pub struct ContentTotals {
 #[async_trait]
 pub trait ContentRegister: Send + Sync {
     /// Adds a name without bytes.
-    async fn announce(&self, id: ContentId, lease: Timestamp) -> Result<(), RepositoryError>;
+    async fn announce(&self, id: ContentId, lease: Timestamp) -> Result<()>;
 
     /// Extends the lease of arriving bytes, and records their place. Fails as a version conflict if
     /// they are doomed.
-    async fn extend(
-        &self,
-        id: ContentId,
-        place: Option<String>,
-        lease: Timestamp,
-    ) -> Result<(), RepositoryError>;
+    async fn extend(&self, id: ContentId, place: Option<String>, lease: Timestamp) -> Result<()>;
 
     /// Keeps finished bytes until an item has them, or until the end of the lease. If the same bytes
     /// are kept already, MUST extend their lease instead. Fails as a version conflict if these are
     /// doomed.
-    async fn keep(
-        &self,
-        content: KeptContent,
-        now: Timestamp,
-        lease: Timestamp,
-    ) -> Result<(), RepositoryError>;
+    async fn keep(&self, content: KeptContent, now: Timestamp, lease: Timestamp) -> Result<()>;
 
     /// Returns the bytes with this digest.
-    async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>, RepositoryError>;
+    async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>>;
 
     /// Dooms arriving bytes.
-    async fn doom(&self, id: ContentId) -> Result<bool, RepositoryError>;
+    async fn doom(&self, id: ContentId) -> Result<bool>;
 
     /// Dooms the bytes whose lease has ended, and that no item has had. MUST NOT doom bytes that a
     /// write in progress gives to an item.
-    async fn doom_expired(&self, now: Timestamp) -> Result<(), RepositoryError>;
+    async fn doom_expired(&self, now: Timestamp) -> Result<()>;
 
     /// Returns some doomed names, with their places.
-    async fn doomed(&self, limit: u64)
-    -> Result<Vec<(ContentId, Option<String>)>, RepositoryError>;
+    async fn doomed(&self, limit: u64) -> Result<Vec<(ContentId, Option<String>)>>;
 
     /// Forgets a doomed name.
-    async fn forget(&self, id: ContentId) -> Result<(), RepositoryError>;
+    async fn forget(&self, id: ContentId) -> Result<()>;
 
     /// Adds bytes that items have already. Does nothing if the same bytes are kept.
-    async fn adopt(&self, content: KeptContent, now: Timestamp) -> Result<(), RepositoryError>;
+    async fn adopt(&self, content: KeptContent, now: Timestamp) -> Result<()>;
 
     /// Returns whether a name is known.
-    async fn knows(&self, id: ContentId) -> Result<bool, RepositoryError>;
+    async fn knows(&self, id: ContentId) -> Result<bool>;
 
     /// Returns the next kept bytes that an item has or had, by name.
-    async fn kept_after(
-        &self,
-        id: ContentId,
-        limit: u64,
-    ) -> Result<Vec<KeptContent>, RepositoryError>;
+    async fn kept_after(&self, id: ContentId, limit: u64) -> Result<Vec<KeptContent>>;
 
     /// Returns the kept bytes that were verified longest ago, if before `before`, or damaged ones before
     /// `damaged_before`, and sets the time to `now`. MUST return bytes to one caller only.
@@ -185,14 +170,10 @@ pub trait ContentRegister: Send + Sync {
         before: Timestamp,
         damaged_before: Timestamp,
         now: Timestamp,
-    ) -> Result<Option<KeptContent>, RepositoryError>;
+    ) -> Result<Option<KeptContent>>;
 
     /// Records the result of a verification.
-    async fn record_damage(
-        &self,
-        id: ContentId,
-        damage: Option<ContentDamage>,
-    ) -> Result<(), RepositoryError>;
+    async fn record_damage(&self, id: ContentId, damage: Option<ContentDamage>) -> Result<()>;
 
-    async fn totals(&self) -> Result<ContentTotals, RepositoryError>;
+    async fn totals(&self) -> Result<ContentTotals>;
 }

@@ -128,7 +128,7 @@ impl ResourceService {
         let judged = Judged { current: &stored, old: Some(&stored) };
         let (mut editable, mut decision) = (Vec::new(), self.decision());
         for mask in masks {
-            editable.push(self.decide_mask(mask, judged, &mut decision).await?);
+            editable.push(decision.decide_mask(mask, judged).await?);
         }
         Ok(EditableMembers(editable))
     }

@@ -69,15 +69,14 @@ impl ResourceService {
         let edit = Edit::Content(Some(&content), write.precondition);
         // A refused upload leaves nothing, so it is refused before its bytes are kept.
         let trial = WriteOptions { is_dry_run: true, ..write.options.clone() };
-        let decided = self.change_from(&write.of_item(&trial), edit, None).await;
-        if decided.is_err() || write.options.is_dry_run {
+        let mut written = self.change_from(&write.of_item(&trial), edit, None).await;
+        if written.is_err() || write.options.is_dry_run {
             upload.abandon().await;
-            return decided.map(|(written, had_content)| (written, !had_content));
+        } else {
+            upload.finish().await?;
+            written = self.change_from(&write.of_item(write.options), edit, None).await;
         }
-        upload.finish().await?;
-        let (written, had_content) =
-            self.change_from(&write.of_item(write.options), edit, None).await?;
-        Ok((written, !had_content))
+        written.map(|(written, had_content)| (written, !had_content))
     }
 
     /// Removes the content of an item. Its versions keep theirs.

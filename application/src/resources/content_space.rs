@@ -28,8 +28,7 @@ impl ResourceService {
         for collection in Collection::all().filter(|it| it.spec().holds_content) {
             let Some(key) = key_of(collection, proposal) else { continue };
             let lookup = Lookup { collection, key, without: item.id };
-            let repository = self.ports.items.as_ref();
-            let found = decision.look_up_stored(repository, lookup, Severity::Error).await?;
+            let found = decision.look_up_stored(lookup, Severity::Error).await?;
             let Found::Items(others) = found else {
                 return Err(ApplicationError::ProposalFull { most });
             };

@@ -12,7 +12,7 @@ use crate::ports::{
     ShownItem,
 };
 use crate::query::{PageRequest, SortPosition, Total};
-use crate::{Caller, Result};
+use crate::{Caller, ItemAddress, Result};
 
 impl ResourceService {
     pub(super) async fn would_be_inserted(
@@ -23,16 +23,7 @@ impl ResourceService {
     ) -> Result<ShownItem> {
         let NewItem { id, members, continues, references } = addition;
         let now = self.ports.clock.now();
-        let item = Item {
-            id,
-            version: Version::FIRST,
-            created_at: now,
-            updated_at: now,
-            members,
-            parent,
-            continues,
-            created_by: caller.id().map(Into::into),
-        };
+        let item = ItemAddress { parent, id }.new_item(members, continues, caller, now);
         let references = self.existing(references).await?;
         Ok(ShownItem { item, links: Links { continues, references, ..Links::default() } })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use domain::predicate::Judged;
 use domain::{
     Collection, Found, Item, ItemId, Lookup, LookupKey, Mask, Operation, Pointer, Predicate,
-    Severity, Version, Violation, Violations, VisibleMembers, WriteOperation,
+    Severity, Violation, Violations, VisibleMembers, WriteOperation,
 };
 
 use jiff::Timestamp;
@@ -117,7 +117,7 @@ impl ResourceService {
     ) -> Result<Option<VisibleMembers>> {
         let visible = match (&draft.visible, visible) {
             (Some(visible), _) => Some(visible.clone()),
-            (None, Some(mask)) => Some(self.decide_mask(mask, judged, decision).await?),
+            (None, Some(mask)) => Some(decision.decide_mask(mask, judged).await?),
             (None, None) => None,
         };
         let mut hidden = draft.refused.clone();
@@ -127,7 +127,7 @@ impl ResourceService {
         }
         let mut protected = Vec::new();
         if let Some(mask) = writable {
-            let writable = self.decide_mask(mask, judged, decision).await?;
+            let writable = decision.decide_mask(mask, judged).await?;
             protected = writable.changed(before.as_ref(), &draft.after);
         }
         if hidden.is_empty() && protected.is_empty() {
@@ -151,20 +151,7 @@ impl ResourceService {
     ) -> Result<Option<VisibleMembers>> {
         let permissions = self.access.permissions(caller);
         let Some(mask) = permissions.visible(self.collection) else { return Ok(None) };
-        self.decide_mask(mask, Judged::of(item), decision).await.map(Some)
-    }
-
-    pub(super) async fn decide_mask(
-        &self,
-        mask: &Arc<Mask>,
-        judged: Judged<'_>,
-        decision: &mut DecisionContext,
-    ) -> Result<VisibleMembers> {
-        let mut holds = Vec::with_capacity(mask.conditions().len());
-        for condition in mask.conditions() {
-            holds.push(self.is_met(condition, judged, decision).await?);
-        }
-        Ok(VisibleMembers::new(Arc::clone(mask), holds))
+        decision.decide_mask(mask, Judged::of(item)).await.map(Some)
     }
 
     /// Refuses a write unless a predicate holds. With the item before the write, the predicate is
@@ -177,7 +164,7 @@ impl ResourceService {
         judged: Judged<'_>,
         decision: &mut DecisionContext,
     ) -> Result<()> {
-        if self.is_met(permitted, judged, decision).await? {
+        if decision.is_met(permitted, judged).await? {
             return Ok(());
         }
         let mut policies = Vec::new();
@@ -186,51 +173,11 @@ impl ResourceService {
             let ConcerningPolicy { id, items, writes, .. } = policy;
             let applies = if judged.old.is_some() { writes } else { items };
             // An item that cannot be judged is denied.
-            if !self.is_met(&applies.negated(), judged, decision).await? {
+            if !decision.is_met(&applies.negated(), judged).await? {
                 policies.push(id);
             }
         }
         Err(refused(caller, self.collection, operation, policies))
-    }
-
-    /// Returns whether a predicate certainly holds. If the write has several items, it must hold
-    /// with the stored items and with those that the write makes.
-    async fn is_met(
-        &self,
-        predicate: &Predicate,
-        judged: Judged<'_>,
-        decision: &mut DecisionContext,
-    ) -> Result<bool> {
-        let is_met = self.judge_states(predicate, judged, decision, false).await?;
-        let sees_written = decision.has_written() && predicate.reads().contains(&self.collection);
-        Ok(is_met
-            && (!sees_written || self.judge_states(predicate, judged, decision, true).await?))
-    }
-
-    async fn judge_states(
-        &self,
-        predicate: &Predicate,
-        judged: Judged<'_>,
-        decision: &mut DecisionContext,
-        with_written: bool,
-    ) -> Result<bool> {
-        let repository = self.ports.items.as_ref();
-        let mut judgement = Judgement::of(predicate, judged);
-        loop {
-            let missing = match judgement.step() {
-                Ok(holds) => return Ok(holds == Some(true)),
-                Err(missing) => missing,
-            };
-            for lookup in missing {
-                let asked = lookup.clone();
-                let found = if with_written {
-                    decision.look_up(repository, asked, Severity::Error).await?
-                } else {
-                    decision.look_up_stored(repository, asked, Severity::Error).await?
-                };
-                judgement.learn(lookup, found);
-            }
-        }
     }
 
     /// Refuses a write below or from an item that the caller does not see, and makes the decision
@@ -245,15 +192,59 @@ impl ResourceService {
         let reach = self.access.reach(caller, Scope::of(collection), &[Operation::Read])?;
         let Some(condition) = reach.condition() else { return Ok(()) };
         let lookup = Lookup { collection, key: LookupKey::Id(id), without: ItemId::NIL };
-        let repository = self.ports.items.as_ref();
-        if let Found::Items(items) =
-            decision.look_up_stored(repository, lookup, Severity::Error).await?
+        if let Found::Items(items) = decision.look_up_stored(lookup, Severity::Error).await?
             && let Some(item) = items.first()
-            && self.judge_states(condition, Judged::of(item), decision, false).await?
+            && decision.judge(condition, Judged::of(item), false).await?
         {
             return Ok(());
         }
         Err(missing(caller, &reach, not_found))
+    }
+}
+
+impl DecisionContext {
+    pub async fn decide_mask(
+        &mut self,
+        mask: &Arc<Mask>,
+        judged: Judged<'_>,
+    ) -> Result<VisibleMembers> {
+        let mut holds = Vec::with_capacity(mask.conditions().len());
+        for condition in mask.conditions() {
+            holds.push(self.is_met(condition, judged).await?);
+        }
+        Ok(VisibleMembers::new(Arc::clone(mask), holds))
+    }
+
+    /// Returns whether a predicate certainly holds. If the write has several items, it must hold
+    /// with the stored items and with those that the write makes.
+    async fn is_met(&mut self, predicate: &Predicate, judged: Judged<'_>) -> Result<bool> {
+        let is_met = self.judge(predicate, judged, false).await?;
+        let sees_written = self.has_written() && predicate.reads().contains(&self.collection);
+        Ok(is_met && (!sees_written || self.judge(predicate, judged, true).await?))
+    }
+
+    async fn judge(
+        &mut self,
+        predicate: &Predicate,
+        judged: Judged<'_>,
+        with_written: bool,
+    ) -> Result<bool> {
+        let mut judgement = Judgement::of(predicate, judged);
+        loop {
+            let missing = match judgement.step() {
+                Ok(holds) => return Ok(holds == Some(true)),
+                Err(missing) => missing,
+            };
+            for lookup in missing {
+                let asked = lookup.clone();
+                let found = if with_written {
+                    self.look_up(asked, Severity::Error).await?
+                } else {
+                    self.look_up_stored(asked, Severity::Error).await?
+                };
+                judgement.learn(lookup, found);
+            }
+        }
     }
 }
 
@@ -266,22 +257,7 @@ fn changed_item<'a>(
 ) -> (Option<&'a Item>, Item) {
     let members = draft.after.clone().into_encoded();
     match origin {
-        Origin::New { continues } => {
-            let created_by = caller.id().map(Arc::from);
-            let (ItemAddress { id, parent }, version) = (address, Version::FIRST);
-            let (created_at, updated_at) = (now, now);
-            let new = Item {
-                id,
-                version,
-                created_at,
-                updated_at,
-                members,
-                parent,
-                continues,
-                created_by,
-            };
-            (None, new)
-        }
+        Origin::New { continues } => (None, address.new_item(members, continues, caller, now)),
         Origin::Removed(past) => (None, Item { members, ..past.clone() }),
         Origin::Stored(shown) => (Some(&shown.item), Item { members, ..shown.item.clone() }),
     }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
-use domain::json::encode_string;
+use domain::json::escape_name;
 use domain::{
     Collection, Found, Item, ItemId, Lookup, LookupKey, Severity, Value, Version, WriteContext,
     WriteOperation,
@@ -20,7 +21,8 @@ const MOST_BYTES_KEPT: usize = 16 << 20;
 
 pub(super) struct DecisionContext {
     pub book: Rules,
-    collection: Collection,
+    pub collection: Collection,
+    stored: Arc<dyn ItemRepository>,
     looked_up: HashMap<Lookup, LookedUp>,
     bytes_kept: usize,
     /// The items of the same write, which hide the stored ones with their ids.
@@ -46,6 +48,7 @@ impl ResourceService {
         DecisionContext {
             book: self.ports.rules.rules(self.collection),
             collection: self.collection,
+            stored: Arc::clone(&self.ports.items),
             looked_up: HashMap::new(),
             bytes_kept: 0,
             written: None,
@@ -100,22 +103,17 @@ impl DecisionContext {
 
     /// Returns the result of a lookup. A warning depends on the state at the time of the lookup.
     /// Only a refusal must still hold at the time of the write.
-    pub async fn look_up(
-        &mut self,
-        repository: &dyn ItemRepository,
-        lookup: Lookup,
-        severity: Severity,
-    ) -> Result<Found> {
+    pub async fn look_up(&mut self, lookup: Lookup, severity: Severity) -> Result<Found> {
         if lookup.key == LookupKey::Nothing {
             return Ok(Found::Items(Vec::new()));
         }
         if self.written.is_none() || lookup.collection != self.collection {
-            return self.look_up_stored(repository, lookup, severity).await;
+            return self.look_up_stored(lookup, severity).await;
         }
         let stored = if self.is_replacement {
             Found::Items(Vec::new())
         } else {
-            self.look_up_stored(repository, lookup.clone(), severity).await?
+            self.look_up_stored(lookup.clone(), severity).await?
         };
         Ok(match (stored, &mut self.written) {
             (Found::Items(stored), Some(written)) => written.in_place_of(stored, &lookup),
@@ -124,12 +122,7 @@ impl DecisionContext {
     }
 
     /// Looks up the stored items, without those of the same write.
-    pub async fn look_up_stored(
-        &mut self,
-        repository: &dyn ItemRepository,
-        lookup: Lookup,
-        severity: Severity,
-    ) -> Result<Found> {
+    pub async fn look_up_stored(&mut self, lookup: Lookup, severity: Severity) -> Result<Found> {
         // Other collections cannot contain the written item. All elements of a replacement then
         // share one lookup.
         let without =
@@ -142,7 +135,7 @@ impl DecisionContext {
                 return Ok(found.clone());
             }
         }
-        let found = repository.look_up(&lookup).await?;
+        let found = self.stored.look_up(&lookup).await?;
         self.keep(lookup, &found, is_relied_on);
         Ok(found)
     }
@@ -223,11 +216,10 @@ impl WrittenItems {
 }
 
 fn index(items: &[Item], name: &str) -> HashMap<Box<str>, Vec<usize>> {
-    let quoted = encode_string(name);
-    let encoded_name = &quoted[1..quoted.len() - 1];
+    let encoded_name = escape_name(name);
     let mut index: HashMap<Box<str>, Vec<usize>> = HashMap::new();
     for (place, item) in items.iter().enumerate() {
-        let value = Value::from_encoded(&item.members).member(encoded_name);
+        let value = Value::from_encoded(&item.members).member(&encoded_name);
         if let Some(written) = value.and_then(Value::as_written) {
             index.entry(written.into()).or_default().push(place);
         }

@@ -137,8 +137,7 @@ impl ResourceService {
                         || permissions.visible(lookup.collection).is_some()
                 });
                 for lookup in lookups {
-                    let repository = self.ports.items.as_ref();
-                    found.push(decision.look_up(repository, lookup, about.severity).await?);
+                    found.push(decision.look_up(lookup, about.severity).await?);
                 }
                 rule.check(&transition.knowing(&found)).await
             }

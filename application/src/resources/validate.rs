@@ -90,17 +90,16 @@ impl ProposedItem {
     }
 
     pub fn item(&self, caller: &Caller, now: Timestamp) -> Item {
-        let before = self.before.as_ref().map(|shown| &shown.item);
-        Item {
-            id: self.address.id,
-            version: self.version(),
-            created_at: before.map_or(now, |item| item.created_at),
-            updated_at: now,
-            members: self.draft.after.clone().into_encoded(),
-            parent: self.address.parent,
-            continues: before.and_then(|item| item.continues),
-            created_by: before
-                .map_or_else(|| caller.id().map(Into::into), |item| item.created_by.clone()),
+        let members = self.draft.after.clone().into_encoded();
+        match &self.before {
+            Some(ShownItem { item, .. }) => Item {
+                version: self.version(),
+                updated_at: now,
+                members,
+                parent: self.address.parent,
+                ..item.clone()
+            },
+            None => self.address.new_item(members, None, caller, now),
         }
     }
 }

@@ -35,20 +35,16 @@ fn links(collection: Collection, item: &ShownItem) -> impl Iterator<Item = (Coll
 }
 
 impl ResourceService {
-    pub(super) fn reach<'a>(
-        &'a self,
-        caller: &'a Caller,
-        parent: Option<ItemId>,
-    ) -> impl Future<Output = Result<Reach>> + 'a {
-        self.reach_for(caller, parent, &[Operation::Read])
+    pub(super) async fn reach(&self, caller: &Caller, parent: Option<ItemId>) -> Result<Reach> {
+        self.reach_for(caller, parent, &[Operation::Read]).await
     }
 
-    pub(super) fn past_reach<'a>(
-        &'a self,
-        caller: &'a Caller,
+    pub(super) async fn past_reach(
+        &self,
+        caller: &Caller,
         parent: Option<ItemId>,
-    ) -> impl Future<Output = Result<Reach>> + 'a {
-        self.reach_for(caller, parent, &[Operation::Read, Operation::History])
+    ) -> Result<Reach> {
+        self.reach_for(caller, parent, &[Operation::Read, Operation::History]).await
     }
 
     /// Returns the items on which all operations are permitted. The parent must be visible.

@@ -17,13 +17,13 @@ mod write;
 mod tests;
 
 pub use json_patch::json_patch;
-pub use members::{Members, Unstorable};
+pub use members::{Members, Unstorable, push_member};
 pub use merge_patch::merge_patch;
 pub use number::is_storable_number;
 pub use pointer::{Pointer, shortened};
 pub use read::{Entry, MAX_DEPTH, Read, read, read_within};
 pub use value::{Kind, Value, decode};
-pub use write::{encode_string, push_string};
+pub use write::{encode_string, escape_name, push_string};
 
 use thiserror::Error;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::number::is_storable_number;
 use crate::read::{Entry, Read, narrow, read};
 use crate::value::{Kind, Value, decode};
-use crate::write::{encode_string, push_string};
+use crate::write::{escape_name, push_string};
 use crate::{JsonError, Pointer};
 
 /// The members of an item: an ordered JSON object with unique names. It keeps every digit and code
@@ -67,8 +67,7 @@ impl Members {
     }
 
     pub fn get(&self, name: &str) -> Option<Value<'_>> {
-        let quoted = encode_string(name);
-        self.get_encoded(&quoted[1..quoted.len() - 1])
+        self.get_encoded(&escape_name(name))
     }
 
     /// Returns the member with this name in canonical escaping, without quotes.
@@ -195,7 +194,7 @@ fn find_unstorable(
 }
 
 /// Appends a member. Its name is in canonical escaping and must be unique.
-pub(crate) fn push_member(out: &mut String, name: &str, write: impl FnOnce(&mut String)) {
+pub fn push_member(out: &mut String, name: &str, write: impl FnOnce(&mut String)) {
     if !out.ends_with('{') {
         out.push(',');
     }
@@ -210,8 +209,7 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Members {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(texts: I) -> Self {
         let mut object = String::from("{");
         for (name, text) in texts {
-            let quoted = encode_string(name);
-            push_member(&mut object, &quoted[1..quoted.len() - 1], |out| push_string(out, text));
+            push_member(&mut object, &escape_name(name), |out| push_string(out, text));
         }
         object.push('}');
         Self::from_canonical(&object, false)

@@ -15,6 +15,13 @@ pub fn encode_string(text: &str) -> String {
     out
 }
 
+/// Returns a name in canonical escaping, without quotes.
+pub fn escape_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    push_escaped(&mut out, name);
+    out
+}
+
 pub(super) fn push_escaped(out: &mut String, text: &str) {
     let mut clean_from = 0;
     for (at, byte) in text.bytes().enumerate() {

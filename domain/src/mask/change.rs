@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Mask, Node, VisibleMembers};
-use crate::json::{Kind, Value, decode};
+use crate::json::{Kind, Value, decode, push_member};
 use crate::{Item, Members, Pointer};
 
 type Named<'a> = Vec<(&'a str, Value<'a>)>;
@@ -43,16 +43,6 @@ fn entries(value: Option<Value<'_>>) -> Named<'_> {
 
 fn is_object(value: Option<Value<'_>>) -> bool {
     value.is_none_or(|value| value.kind() == Kind::Object)
-}
-
-fn push_named(out: &mut String, name: &str, encoded: &str) {
-    if !out.ends_with('{') {
-        out.push(',');
-    }
-    out.push('"');
-    out.push_str(name);
-    out.push_str("\":");
-    out.push_str(encoded);
 }
 
 /// A member as policies name it.
@@ -122,13 +112,13 @@ impl VisibleMembers {
         let mut out = String::from("{");
         let follow = |out: &mut String, anchor: Option<&str>| {
             for (name, kept) in following.get(&anchor).into_iter().flatten() {
-                push_named(out, name, kept);
+                push_member(out, name, |out| out.push_str(kept));
             }
         };
         follow(&mut out, None);
         for (name, value) in &after {
             if let Some(kept) = keep(name, Some(*value), refused) {
-                push_named(&mut out, name, &kept);
+                push_member(&mut out, name, |out| out.push_str(&kept));
             }
             follow(&mut out, Some(name));
         }

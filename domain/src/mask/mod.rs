@@ -10,7 +10,7 @@ mod cut;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::json::{decode, encode_string};
+use crate::json::{decode, escape_name};
 use crate::{Collection, Item, Pointer, Predicate};
 
 /// The names on the way to a member.
@@ -48,11 +48,6 @@ pub struct VisibleMembers {
     holds: Vec<bool>,
 }
 
-fn escaped(name: &str) -> Box<str> {
-    let quoted = encode_string(name);
-    quoted[1..quoted.len() - 1].into()
-}
-
 impl Node {
     fn new(condition: usize) -> Self {
         Self { condition, members: Vec::new() }
@@ -72,7 +67,7 @@ impl Node {
             self.condition = condition;
             return;
         };
-        let name = escaped(name);
+        let name: Box<str> = escape_name(name).into();
         let at = self.members.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             self.members.push((name, Self::new(self.condition)));
             self.members.len() - 1
@@ -125,7 +120,7 @@ impl Mask {
     /// Returns the condition that a top-level member is visible with all of its parts.
     pub fn of_member(&self, name: &str) -> Predicate {
         let mut needed = Vec::new();
-        match self.root.member(&escaped(name)) {
+        match self.root.member(&escape_name(name)) {
             Some(node) => node.each_condition(&mut |condition| needed.push(condition)),
             None => needed.push(self.root.condition),
         }
@@ -195,7 +190,7 @@ impl VisibleMembers {
     pub fn shows(&self, place: &Pointer) -> bool {
         let mut node = &self.mask.root;
         for name in place.names() {
-            match node.member(&escaped(&name)) {
+            match node.member(&escape_name(&name)) {
                 Some(member) => node = member,
                 None if name.bytes().all(|byte| byte.is_ascii_digit()) => {}
                 None => break,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use exact_json::{Kind, encode_string};
+use exact_json::{Kind, escape_name};
 
 use super::{
     Comparison, ItemState, Literal, Operand, Predicate, Related, RelatedKey, RelatedValue, Subject,
@@ -61,8 +61,7 @@ impl<'a> Judged<'a> {
 
 /// Finds a member by its decoded name.
 fn member<'a>(value: Value<'a>, name: &str) -> Option<Value<'a>> {
-    let quoted = encode_string(name);
-    let encoded = &quoted[1..quoted.len() - 1];
+    let encoded = escape_name(name);
     value.entries()?.find(|(own, _)| *own == encoded).map(|(_, value)| value)
 }
 

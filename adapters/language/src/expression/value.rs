@@ -390,8 +390,7 @@ impl<'a> Map<'a> {
         }
         let Val::String(name) = key else { return Ok(None) };
         meter.hold(2 * name.as_str().len() + NODE)?;
-        let quoted = domain::json::encode_string(name.as_str());
-        self.get(name.as_str(), &quoted[1..quoted.len() - 1], meter)
+        self.get(name.as_str(), &domain::json::escape_name(name.as_str()), meter)
     }
 
     pub(super) fn len(&self, meter: &Meter) -> Outcome<usize> {

@@ -9,14 +9,14 @@ use application::Caller;
 use domain::json::decode;
 use domain::predicate::{Judged, Lookups};
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Mask, Members, Operation, Predicate, Value,
+    Collection, Found, Item, Lookup, LookupKey, Mask, Members, Operation, Predicate, Value,
     Version, VisibleMembers,
 };
 use jiff::Timestamp;
 use language::error::ErrorCollector;
 use language::keys::{self, Keys};
+use language::sample;
 use language::yaml::{Content, Node};
-use uuid::Uuid;
 
 use crate::file_format::{ANONYMOUS, GROUP_NAME, META};
 
@@ -63,10 +63,7 @@ impl SampleItem {
     pub fn read(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Self> {
         let meta =
             keys.get("meta").map_or(Some(Meta::default()), |node| Meta::read(node, errors))?;
-        let parent = match keys.get("parent").filter(|node| !node.is_null()) {
-            Some(node) => Some(id(node, "parent", errors)?),
-            None => None,
-        };
+        let parent = errors.take(sample::id(keys.get("parent"), "parent"))?;
         let mut item = |key| match keys.get(key) {
             Some(node) => item(node, 0, errors).map(Some),
             None => Some(None),
@@ -186,10 +183,9 @@ fn is_found(item: &Item, key: &LookupKey) -> bool {
 /// The version of a sample without an id.
 const MADE_UP: Version = Version::from_number(0);
 
-fn made_up(number: u32, members: Members) -> Item {
-    const VERSION_7: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0000;
+fn made_up(number: usize, members: Members) -> Item {
     Item {
-        id: ItemId::from_uuid(Uuid::from_u128(VERSION_7 + u128::from(number))),
+        id: sample::made_up_id(number),
         version: MADE_UP,
         created_at: SOME_TIME,
         updated_at: SOME_TIME,
@@ -201,22 +197,12 @@ fn made_up(number: u32, members: Members) -> Item {
 }
 
 /// Reads an item. `id`, `parent` and `meta` are not members.
-fn item(node: &Node, number: u32, errors: &mut ErrorCollector<'_>) -> Option<Item> {
-    if !matches!(node.content, Content::Mapping(_)) {
-        let found = node.with_article();
-        let reason = format!("an item must be a mapping of its members, not {found}");
-        errors.add(node.place, reason);
-        return None;
-    }
-    let too_large = format!("an item has more than {MOST_BYTES} bytes");
-    let json = errors.take(node.json(MOST_BYTES, &too_large))?;
-    let members = Members::read(json.as_bytes())
-        .map_err(|error| (node.place, format!("invalid item: {}", error.detail)));
-    let members = errors.take(members)??;
-    let mut taken = |name: &str| match node.entry(name).filter(|entry| !entry.value.is_null()) {
-        Some(entry) => id(&entry.value, name, errors).map(Some),
-        None => Some(None),
-    };
+fn item(node: &Node, number: usize, errors: &mut ErrorCollector<'_>) -> Option<Item> {
+    let (mut bytes_left, too_large) =
+        (MOST_BYTES, format!("an item has more than {MOST_BYTES} bytes"));
+    let members = errors.take(sample::members(node, &mut bytes_left, &too_large))??;
+    let mut taken =
+        |name: &str| errors.take(sample::id(node.entry(name).map(|entry| &*entry.value), name));
     let (own, parent) = (taken("id")?, taken("parent")?);
     let meta = match node.entry("meta") {
         Some(entry) => Meta::read(&entry.value, errors)?,
@@ -228,17 +214,6 @@ fn item(node: &Node, number: u32, errors: &mut ErrorCollector<'_>) -> Option<Ite
         Some(id) => Item { id, version: Version::FIRST, parent, ..made_up },
         None => Item { parent, ..made_up },
     })
-}
-
-fn id(node: &Node, key: &str, errors: &mut ErrorCollector<'_>) -> Option<ItemId> {
-    let id = node.scalar().and_then(|scalar| ItemId::parse(&scalar.text));
-    if id.is_none() {
-        let example = made_up(0, Members::default()).id;
-        let reason =
-            format!("`{key}` must be the id of an item, such as {example}; or leave it out");
-        errors.add(node.place, reason);
-    }
-    id
 }
 
 /// Reads the items of other groups. Later ones are newer.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::WrittenCase;
-use domain::{Collection, Found, Item, ItemId, Members, WriteContext, WriteOperation};
+use domain::{Collection, Found, Item, WriteContext, WriteOperation};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
@@ -12,12 +12,13 @@ use language::effective::Effective;
 use language::error::ErrorCollector;
 use language::expression::{LookupBy, LookupTarget};
 use language::keys::{ById, Keys, did_you_mean};
+use language::sample::{self, made_up_id};
 use language::yaml::{Content, Node};
 
 use super::Case;
 use crate::file_format::{CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
-use crate::sample_items::{SampleItem, made_up_id, own_members};
+use crate::sample_items::{SampleItem, own_members};
 
 /// Default day, if the rule is in force on every day.
 const SOME_DAY: Date = date(2026, 1, 1);
@@ -95,10 +96,7 @@ impl CaseReader<'_, '_, '_> {
             Some(node) => caller::read(node, self.errors)?,
             None => None,
         };
-        let parent = match self.keys.get("parent").filter(|node| !node.is_null()) {
-            Some(node) => Some(self.id(node, "parent")?),
-            None => None,
-        };
+        let parent = self.errors.take(sample::id(self.keys.get("parent"), "parent"))?;
         let id = after.and_then(|after| after.id).unwrap_or_else(|| made_up_id(0));
         Some(WriteContext { operation, id, parent, caller, now, today })
     }
@@ -204,39 +202,17 @@ impl CaseReader<'_, '_, '_> {
         collection: Collection,
         is_looked_up: bool,
     ) -> Option<SampleItem> {
-        if !matches!(node.content, Content::Mapping(_)) {
-            let found = node.with_article();
-            self.errors
-                .add(node.place, format!("an item must be a mapping of its members, not {found}"));
-            return None;
-        }
         let most_bytes = *self.bytes_left;
         let too_large =
             format!("the items of all cases have more than {most_bytes} bytes in total");
-        let json = self.errors.take(node.json(most_bytes, &too_large))?;
-        *self.bytes_left = self.bytes_left.saturating_sub(json.len());
-        let members = Members::read(json.as_bytes())
-            .map_err(|error| (node.place, format!("invalid item: {}", error.detail)));
+        let members = sample::members(node, self.bytes_left, &too_large);
         let members = self.errors.take(members)??;
-        let mut taken = |name: &str| match node.entry(name).filter(|entry| !entry.value.is_null()) {
-            Some(entry) => self.id(&entry.value, name).map(Some),
-            None => Some(None),
+        let mut taken = |name: &str| {
+            self.errors.take(sample::id(node.entry(name).map(|entry| &*entry.value), name))
         };
         let id = taken("id")?;
         let parent = if is_looked_up { taken("parent")? } else { None };
         let members = own_members(members, Some(collection), is_looked_up);
         Some(SampleItem { id, parent, members })
-    }
-
-    fn id(&mut self, node: &Node, key: &str) -> Option<ItemId> {
-        let id = node.scalar().and_then(|scalar| ItemId::parse(&scalar.text));
-        if id.is_none() {
-            let reason = format!(
-                "`{key}` must be the id of an item, such as {}; or leave it out",
-                made_up_id(0)
-            );
-            self.errors.add(node.place, reason);
-        }
-        id
     }
 }

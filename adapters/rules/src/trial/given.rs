@@ -3,9 +3,10 @@
 use application::{RuleTrial, TrialLookup};
 use domain::{Collection, Found, ItemId, Members, Pointer, Violation, Violations, nearest};
 use language::expression::{Shape, Variable};
+use language::sample::made_up_id;
 
 use super::subject::CompiledSubject;
-use crate::sample_items::{SampleItem, made_up_id, own_members};
+use crate::sample_items::{SampleItem, own_members};
 
 /// Ignored members of a representation, so that a fetched item can be sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];

@@ -128,7 +128,6 @@ impl Compiler<'_> {
             let hint = did_you_mean(name, &Meta::MEMBERS);
             return self.refuse(at, format!("`meta` has no member `{}`; {hint}", shorten(name)));
         }
-        let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
             Term::Variable(lookup @ Variable::Lookup(_), _) => Some(lookup.name(self.lookups)),
@@ -139,7 +138,7 @@ impl Compiler<'_> {
         Ok(MemberAccess {
             of,
             name: name.into(),
-            encoded: quoted[1..quoted.len() - 1].into(),
+            encoded: domain::json::escape_name(name).into(),
             path,
             offset: self.offset(at),
         })
