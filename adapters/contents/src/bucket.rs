@@ -253,8 +253,11 @@ impl ContentWriter for BucketWriter {
         let done = self.bucket.store.put(&self.path, bytes.into()).await;
         self.check_size(done.map(drop)).await?;
         if let Some(upload) = &upload {
-            let aborted = self.bucket.store.abort_multipart(&self.path, upload).await;
-            aborted.map_err(failed("finish", &self.path))?;
+            match self.bucket.store.abort_multipart(&self.path, upload).await {
+                // Garage ends the uploads of an object when it stores another one under its key.
+                Ok(()) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(failed("finish", &self.path)(error)),
+            }
         }
         Ok(())
     }
