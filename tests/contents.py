@@ -3,7 +3,7 @@
     python3 tests/contents.py BINARY [FOLDER] [S3_URL]
 
 BINARY is that of a release, FOLDER a place on the disk to measure. Needs curl, and nginx for the ratio of downloads. With
-S3_URL, such as s3://bucket?endpoint=…, contents lie in that bucket.
+S3_URL, such as tests/s3.py prints, contents lie in that bucket.
 """
 
 import json

@@ -1,14 +1,15 @@
-"""An S3 server for tests: rclone on a folder, whose subfolders are the buckets.
+"""An S3 server for tests, with one bucket: rclone, or Garage if TEST_GARAGE names its binary.
 
-    python3 tests/s3.py FOLDER        prints the port, and serves until standard input ends
+    python3 tests/s3.py FOLDER        prints the address of the bucket for --contents, and serves until standard input ends
 
-The keys are `key` and `secret`. A proxy is in front of rclone, because rclone 1.75 answers a request for a part of an object
-with status 200 instead of 206. While the file FOLDER/failing exists, each second request fails with 503 (SlowDown), as an S3
-server does under load.
+Everything is in FOLDER. A proxy is in front of the server, because rclone 1.75 answers a request for a part of an object with
+status 200 instead of 206. While the file FOLDER/failing exists, each second request fails with 503 (SlowDown), as an S3 server
+does under load.
 """
 
 import http.client
 import itertools
+import os
 import pathlib
 import socket
 import subprocess
@@ -17,6 +18,22 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+BUCKET = "bucket"
+# Garage refuses shorter ones.
+KEY, SECRET = "test-key", "test-secret-of-key"
+# That of clients without a setting.
+REGION = "us-east-1"
+GARAGE = """
+metadata_dir = "{folder}/garage/metadata"
+data_dir = "{folder}/garage/data"
+db_engine = "sqlite"
+replication_factor = 1
+rpc_bind_addr = "127.0.0.1:0"
+rpc_secret = "{rpc_secret}"
+[s3_api]
+api_bind_addr = "127.0.0.1:{port}"
+s3_region = "{region}"
+"""
 PIECE = 256 * 1024
 HOP_BY_HOP = {"connection", "expect", "keep-alive", "transfer-encoding"}
 
@@ -27,18 +44,31 @@ def free_port():
         return free.getsockname()[1]
 
 
-def start_rclone(folder):
-    """rclone comes with the packages of this Python."""
-    port = free_port()
+def rclone(folder, port):
+    """rclone comes with the packages of this Python. Subfolders are its buckets."""
+    (folder / BUCKET).mkdir(exist_ok=True)
     program = pathlib.Path(sys.executable).with_name("rclone")
-    arguments = ["serve", "s3", "--auth-key", "key,secret", "--addr", f"127.0.0.1:{port}"]
-    process = subprocess.Popen([program, *arguments, folder], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-    while True:
+    return [program, "serve", "s3", "--auth-key", f"{KEY},{SECRET}", "--addr", f"127.0.0.1:{port}", folder]
+
+
+def garage(folder, port):
+    configuration = folder / "garage.toml"
+    configuration.write_text(GARAGE.format(folder=folder.absolute(), port=port, region=REGION, rpc_secret=os.urandom(32).hex()))
+    os.environ.update(GARAGE_DEFAULT_ACCESS_KEY=KEY, GARAGE_DEFAULT_SECRET_KEY=SECRET, GARAGE_DEFAULT_BUCKET=BUCKET)
+    return [os.environ["TEST_GARAGE"], "-c", configuration, "server", "--single-node", "--default-bucket"]
+
+
+def start(folder):
+    port = free_port()
+    command = (garage if "TEST_GARAGE" in os.environ else rclone)(folder, port)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
             return process, port
         except OSError:
             time.sleep(0.02)
+    sys.exit(f"{command} ended with status {process.returncode}")
 
 
 class Proxy(BaseHTTPRequestHandler):
@@ -47,7 +77,7 @@ class Proxy(BaseHTTPRequestHandler):
 
     def setup(self):
         super().setup()
-        self.server_side = http.client.HTTPConnection("127.0.0.1", self.server.rclone_port)
+        self.server_side = http.client.HTTPConnection("127.0.0.1", self.server.s3_port)
 
     def finish(self):
         self.server_side.close()
@@ -95,15 +125,17 @@ class Proxy(BaseHTTPRequestHandler):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    rclone, port = start_rclone(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    process, port = start(folder)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
     # A killed service closes its connections.
     server.handle_error = lambda *_: None
-    server.rclone_port, server.failing = port, folder / "failing"
+    server.s3_port, server.failing = port, folder / "failing"
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_port, flush=True)
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    print(f"s3://{BUCKET}?endpoint={endpoint}&region={REGION}&access_key_id={KEY}&secret_access_key={SECRET}", flush=True)
     sys.stdin.read()
-    rclone.kill()
+    process.kill()
 
 
 main()

@@ -1,16 +1,18 @@
 //! An S3 server (`tests/s3.py`).
 
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-/// Has one bucket, `bucket`.
+/// Has one bucket.
 pub struct S3Server {
     process: Child,
-    port: String,
+    /// Its address, as `--contents` takes it.
+    bucket: String,
 }
 
 /// The server of the databases on a server, until this process ends.
@@ -26,7 +28,6 @@ impl S3Server {
     /// If it does not start.
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        std::fs::create_dir_all(folder.join("bucket")).expect("a folder");
         let mut process = Command::new(python())
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/s3.py"))
             .arg(folder)
@@ -34,10 +35,11 @@ impl S3Server {
             .stdout(Stdio::piped())
             .spawn()
             .expect("Python starts");
-        let mut port = String::new();
+        let mut bucket = String::new();
         let output = process.stdout.take().expect("a pipe");
-        BufReader::new(output).read_line(&mut port).expect("a port");
-        Self { process, port: port.trim().to_owned() }
+        BufReader::new(output).read_line(&mut bucket).expect("an address");
+        assert!(bucket.starts_with("s3://"), "the S3 server did not start");
+        Self { process, bucket: bucket.trim().to_owned() }
     }
 
     /// The server that is shared by the tests of this process.
@@ -46,20 +48,14 @@ impl S3Server {
         &SHARED.0
     }
 
-    /// The folder with the objects of the server that is [shared](Self::shared).
-    #[must_use]
-    pub fn folder(&self) -> PathBuf {
-        SHARED.1.path().join("bucket")
-    }
-
-    /// Returns the lines of `tests/bucket.py`.
+    /// Returns the lines of `tests/bucket.py` about the objects with a prefix.
     ///
     /// # Panics
     /// If the second client cannot read the bucket.
     #[must_use]
-    pub fn seen_by_second_client(&self) -> String {
+    pub fn seen_by_second_client(&self, prefix: &str) -> String {
         let output = Command::new(python())
-            .args([concat!(env!("CARGO_MANIFEST_DIR"), "/bucket.py"), &self.port])
+            .args([concat!(env!("CARGO_MANIFEST_DIR"), "/bucket.py"), &self.address(prefix)])
             .output()
             .expect("Python starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -67,22 +63,25 @@ impl S3Server {
     }
 
     /// The host and port.
+    ///
+    /// # Panics
+    /// If the address of the bucket has no endpoint.
     #[must_use]
-    pub fn server(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+    pub fn server(&self) -> &str {
+        let (_, endpoint) = self.bucket.split_once("http://").expect("an endpoint");
+        endpoint.split('&').next().unwrap_or_default()
     }
 
+    /// The place of contents below a prefix of the bucket.
     #[must_use]
     pub fn address(&self, prefix: &str) -> String {
-        Self::address_at(&self.server(), prefix)
+        self.bucket.replacen('?', &format!("/{prefix}?"), 1)
     }
 
-    /// The place of contents in the bucket of a server, by its host and port or those of a proxy.
+    /// The place of contents as in [`address`](Self::address), through a proxy of the server.
     #[must_use]
-    pub fn address_at(server: &str, prefix: &str) -> String {
-        format!(
-            "s3://bucket/{prefix}?endpoint=http://{server}&access_key_id=key&secret_access_key=secret"
-        )
+    pub fn address_through(&self, proxy: SocketAddr, prefix: &str) -> String {
+        self.address(prefix).replace(self.server(), &proxy.to_string())
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use application::ContentId;
+use contents_adapter::Location;
 use tests::stores::TestDatabase;
-use tests::tool::{done, refused};
-use tests::{Item, Service};
+use tests::tool::{done, refused, tool};
+use tests::{Item, S3Server, Service};
+use tokio::runtime::Runtime;
 
 use crate::text;
 
@@ -44,7 +47,7 @@ fn damaged_contents_are_listed_by_kind_with_their_versions() {
     changed[4_000] ^= 1;
     std::fs::write(&files[2], changed).unwrap();
 
-    let output = tests::tool::tool(&verify).output().unwrap();
+    let output = tool(&verify).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let out = text(&output.stdout);
     for (kind, item) in ["missing", "truncated", "corrupted"].into_iter().zip(&items) {
@@ -107,4 +110,31 @@ fn files_that_the_database_does_not_know_are_listed_and_removed() {
     assert_eq!([&old, &young, &known].map(|file| file.exists()), [false, true, true]);
     let error = refused(&["contents", "verify", "--contents", "s3://", "--database-url", &url], 1);
     assert!(error.contains("AWS_"), "{error}");
+}
+
+#[test]
+fn a_bucket_is_verified_and_swept() {
+    let database = TestDatabase::postgres();
+    let service = Service::start_on(&database);
+    upload(&service, &service.create("/v1/proposals", PROPOSAL), b"known");
+    let place = S3Server::shared().address(database.url().rsplit_once('/').unwrap().1);
+    let bucket = Location::open(&place, &std::env::temp_dir(), 0).unwrap().store();
+    let stray = "0190163d-8694-739b-aea5-966c26f8adab";
+    let tasks = Runtime::new().unwrap();
+    let object = tasks.block_on(bucket.begin(ContentId(stray.parse().unwrap()), Some(0))).unwrap();
+    tasks.block_on(object.finish()).unwrap();
+
+    let options = ["--contents", &place, "--database-url", database.url()];
+    let sweep = [&["contents", "sweep", "--remove"], &options[..]].concat();
+    let removed = "files or objects that the database does not know removed\n";
+    assert_eq!(text(&done(&sweep)), format!("{stray}\n1 {removed}"));
+    assert_eq!(text(&done(&sweep)), format!("0 {removed}"));
+    let verify = [&["contents", "verify"], &options[..]].concat();
+    assert_eq!(text(&done(&verify)), "contents verified: 1, with 5 bytes; damaged: 0\n");
+
+    let known = database.query("SELECT id::text FROM contents").remove(0).remove(0).unwrap();
+    tasks.block_on(bucket.remove(ContentId(known.parse().unwrap()), None)).unwrap();
+    let output = tool(&verify).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).starts_with(&format!("missing: {known}")), "{output:?}");
 }

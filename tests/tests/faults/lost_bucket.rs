@@ -17,8 +17,8 @@ const SHORT: Duration = Duration::from_secs(5);
 fn without_its_bucket_transfers_wait_or_get_503_and_everything_else_continues() {
     let folder = tempfile::tempdir().unwrap();
     let server = S3Server::start(folder.path());
-    let gate = Gate::to(server.server());
-    let place = S3Server::address_at(&gate.address().to_string(), "lost");
+    let gate = Gate::to(server.server().to_owned());
+    let place = server.address_through(gate.address(), "lost");
     let database = TestDatabase::sqlite();
     let service = Service::start_on_with(&database, &["--contents", &place]);
     let item = service.create(FILES, "{}");

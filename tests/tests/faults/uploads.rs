@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -30,18 +30,22 @@ fn in_a_folder_no_acknowledged_content_is_lost() {
     let database = TestDatabase::sqlite();
     let mut folder = database.file().as_os_str().to_owned();
     folder.push(".contents");
-    kill_and_look(&database, &PathBuf::from(folder), "lower(hex(id))");
+    kill_and_look(&database, "lower(hex(id))", || names_in(Path::new(&folder)));
 }
 
 #[test]
 fn in_a_bucket_no_acknowledged_content_is_lost() {
     let database = TestDatabase::postgres();
     let (_, name) = database.url().rsplit_once('/').unwrap();
-    let folder = S3Server::shared().folder().join(name);
-    kill_and_look(&database, &folder, "replace(id::text, '-', '')");
+    kill_and_look(&database, "replace(id::text, '-', '')", || {
+        let seen = S3Server::shared().seen_by_second_client(name);
+        let keys = seen.lines().filter_map(|line| line.split_once(' '));
+        keys.filter_map(|(key, _)| name_of(Path::new(key))).collect()
+    });
 }
 
-fn kill_and_look(database: &TestDatabase, folder: &Path, name: &str) {
+/// Compares the names that `names` finds in the place with those that SQL finds in the database.
+fn kill_and_look(database: &TestDatabase, name: &str, names: impl Fn() -> Vec<String>) {
     let acknowledged = Mutex::new(Vec::new());
     for round in 0..number("TEST_KILLS", ROUNDS) {
         let service = Service::start_on(database);
@@ -70,7 +74,9 @@ fn kill_and_look(database: &TestDatabase, folder: &Path, name: &str) {
     every_content_has_bytes(&service);
     let known = database.query(&format!("SELECT {name} FROM contents"));
     let known: BTreeSet<_> = known.into_iter().flatten().flatten().collect();
-    for file in names_in(folder) {
+    let found = names();
+    assert!(found.len() >= UPLOADED, "{found:?}");
+    for file in found {
         assert!(known.contains(&file), "the database does not know {file}");
     }
 }
@@ -124,8 +130,12 @@ fn names_in(folder: &Path) -> Vec<String> {
         if path.is_dir() {
             return names_in(&path);
         }
-        let name = path.file_name().unwrap().to_str().unwrap();
-        name.parse::<uuid::Uuid>().map(|name| name.simple().to_string()).into_iter().collect()
+        name_of(&path).into_iter().collect()
     });
     names.collect()
+}
+
+fn name_of(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?.parse::<uuid::Uuid>().ok()?;
+    Some(name.simple().to_string())
 }
