@@ -21,10 +21,11 @@ from pathlib import Path
 
 SIZE = 1 << 30
 ROUNDS = 5
-MANY, SIZE_OF_MANY = 64, 128 << 20
+# The transfers at once, each way: their number, and the bytes of each.
+AT_ONCE = {"many": (64, 128 << 20), "huge": (1, 4 << 30)}
 
 binary = sys.argv[1]
-folder = Path(tempfile.mkdtemp(dir=sys.argv[2] if len(sys.argv) > 2 else None))
+folder = Path(tempfile.mkdtemp(dir=sys.argv[2] if len(sys.argv) > 2 else None)).resolve()
 bucket = sys.argv[3:4]
 
 
@@ -87,8 +88,8 @@ def resident(process, name="VmRSS"):
     return int(next(line for line in status.splitlines() if line.startswith(name)).split()[1]) / 1000
 
 
-def put(api, file):
-    return curl("--upload-file", file, "--header", "Content-Type: application/octet-stream", create(api) + "/content")
+def put(item, file):
+    return curl("--upload-file", file, "--header", "Content-Type: application/octet-stream", item + "/content")
 
 
 def single_transfers(api, nginx):
@@ -104,8 +105,7 @@ def single_transfers(api, nginx):
         copy = lambda: subprocess.Popen(["sh", "-c", f"cp {file} {folder}/copy && sync -f {folder}/copy"])
         reference = seconds(copy)
         item = create(api)
-        upload = lambda: curl("--upload-file", file, "--header", "Content-Type: application/octet-stream", item + "/content")
-        uploads.append(reference / seconds(upload))
+        uploads.append(reference / seconds(lambda: put(item, file)))
         if nginx:
             seconds(lambda: curl(f"{nginx}/large"))
             reference = seconds(lambda: curl(f"{nginx}/large"))
@@ -135,10 +135,14 @@ def reads_per_second(item, duration):
 def many_transfers(service, api):
     item = create(api)
     idle = reads_per_second(item, 5)
-    stored = create(api)
-    assert curl("--upload-file", folder / "many", "--header", "Content-Type: application/octet-stream", stored + "/content").wait() == 0
-    transfers = [put(api, folder / "many") for _ in range(MANY)]
-    transfers += [curl("--limit-rate", "20M", stored + "/content") for _ in range(MANY)]
+    transfers = []
+    for name, (number, size) in AT_ONCE.items():
+        stored = create(api)
+        assert put(stored, folder / name).wait() == 0
+        transfers += [(put, create(api), folder / name)] * number
+        # The downloads last as long as the uploads.
+        transfers += [(curl, "--limit-rate", size // 6, stored + "/content")] * number
+    transfers = [start(*arguments) for start, *arguments in transfers]
     peak, is_over = [0.0], threading.Event()
 
     def watch():
@@ -151,14 +155,16 @@ def many_transfers(service, api):
     assert all(transfer.wait() == 0 for transfer in transfers)
     is_over.set()
     watcher.join()
-    print(f"{MANY} uploads and {MANY} downloads of 128 MiB at once: {peak[0]:.0f} MB resident at the peak")
+    print(f"64 transfers of 128 MiB and one of 4 GiB each way at once: {peak[0]:.0f} MB resident at the peak")
     print(f"reads of an item meanwhile, in terms of idle: {busy / idle:.2f}")
 
 
 def main():
-    with open(folder / "many", "wb") as many:
-        for _ in range(SIZE_OF_MANY >> 20):
-            many.write(os.urandom(1 << 20))
+    for name, (_, size) in AT_ONCE.items():
+        with open(folder / name, "wb") as file:
+            for _ in range(min(size, 128 << 20) >> 20):
+                file.write(os.urandom(1 << 20))
+            file.truncate(size)
     service, api = start_service()
     server, nginx = start_nginx()
     try:

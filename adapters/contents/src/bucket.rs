@@ -25,6 +25,7 @@ use object_store::{
 };
 use percent_encoding::percent_decode_str;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::layout::{LocationError, STORE_ID, shard, without_settings};
@@ -142,8 +143,8 @@ impl ContentStore for Bucket {
         } else {
             None
         };
-        let parts = Vec::new();
-        Ok(Box::new(BucketWriter { bucket: self.clone(), path, upload, parts, spool, sent: 0 }))
+        let (bucket, parts, sending) = (self.clone(), Vec::new(), JoinSet::new());
+        Ok(Box::new(BucketWriter { bucket, path, upload, parts, sending, spool, sent: 0 }))
     }
 
     async fn open(&self, id: ContentId, part: Range<u64>) -> ContentResult<Box<dyn ContentReader>> {
@@ -189,6 +190,8 @@ struct BucketWriter {
     path: Path,
     upload: Option<MultipartId>,
     parts: Vec<PartId>,
+    /// At most one part, which is sent while the next one arrives.
+    sending: JoinSet<Result<PartId, Error>>,
     /// The bytes after the last part.
     spool: Spool,
     /// The bytes of the parts.
@@ -197,12 +200,24 @@ struct BucketWriter {
 
 impl BucketWriter {
     async fn send_part(&mut self, upload: &MultipartId) -> ContentResult<()> {
-        let Self { bucket, path, .. } = self;
-        let _memory = bucket.memory.acquire().await;
+        self.part_sent().await?;
+        let memory = Arc::clone(&self.bucket.memory).acquire_owned().await;
         let bytes = self.spool.take().await?;
         self.sent += bytes.len() as u64;
-        let sent = bucket.store.put_part(path, upload, self.parts.len(), bytes.into()).await;
-        self.parts.push(sent.map_err(failed("append", path))?);
+        let (store, path) = (Arc::clone(&self.bucket.store), self.path.clone());
+        let (upload, number) = (upload.clone(), self.parts.len());
+        self.sending.spawn(async move {
+            let _memory = memory;
+            store.put_part(&path, &upload, number, bytes.into()).await
+        });
+        Ok(())
+    }
+
+    async fn part_sent(&mut self) -> ContentResult<()> {
+        if let Some(sent) = self.sending.join_next().await {
+            let sent = sent.map_err(|_| ContentError::Unavailable)?;
+            self.parts.push(sent.map_err(failed("append", &self.path))?);
+        }
         Ok(())
     }
 
@@ -240,8 +255,9 @@ impl ContentWriter for BucketWriter {
 
     async fn finish(mut self: Box<Self>) -> ContentResult<()> {
         let upload = self.upload.clone();
-        if let Some(upload) = upload.as_ref().filter(|_| !self.parts.is_empty()) {
+        if let Some(upload) = upload.as_ref().filter(|_| self.sent > 0) {
             self.send_part(upload).await?;
+            self.part_sent().await?;
             let parts = std::mem::take(&mut self.parts);
             let done = self.bucket.store.complete_multipart(&self.path, upload, parts).await;
             return self.check_size(done.map(drop)).await;

@@ -128,18 +128,20 @@ impl ContentRegister for Database {
         now: Timestamp,
         lease: Timestamp,
     ) -> Result<()> {
-        let (digest, lease) = (digest.to_string(), lease.as_microsecond());
+        let (digest, lease) = (Value::from(digest.to_string()), lease.as_microsecond());
+        let (size, crc32) = (size.cast_signed(), i64::from(crc32));
+        let now = now.as_microsecond();
         let extend = || {
-            let values = [digest.as_str().into(), lease.into()];
+            let values = [digest.clone(), lease.into()];
             self.change_one("extend_content", sql_file!("both/contents/extend_kept"), values)
         };
         if extend().await.is_ok() {
             return Ok(());
         }
-        let (size, crc32) = (size.cast_signed(), i64::from(crc32));
-        let (name, now) = (id.0.into(), now.as_microsecond());
+        self.execute("doom_content", sql_file!("both/contents/doom_damaged"), [digest.clone()])
+            .await?;
         let values =
-            [name, digest.as_str().into(), size.into(), crc32.into(), lease.into(), now.into()];
+            [id.0.into(), digest.clone(), size.into(), crc32.into(), lease.into(), now.into()];
         match self.change_one("keep_content", sql_file!("both/contents/keep"), values).await {
             Ok(()) => Ok(()),
             // The same bytes may have been kept meanwhile.

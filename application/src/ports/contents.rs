@@ -134,8 +134,8 @@ pub trait ContentRegister: Send + Sync {
     async fn extend(&self, id: ContentId, place: Option<String>, lease: Timestamp) -> Result<()>;
 
     /// Keeps finished bytes until an item has them, or until the end of the lease. If the same bytes
-    /// are kept already, MUST extend their lease instead. Fails as a version conflict if these are
-    /// doomed.
+    /// are kept already, MUST extend their lease instead, or replace them if they are damaged. Fails as
+    /// a version conflict if these are doomed.
     async fn keep(&self, content: KeptContent, now: Timestamp, lease: Timestamp) -> Result<()>;
 
     /// Returns the bytes with this digest.

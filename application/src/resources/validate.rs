@@ -126,6 +126,12 @@ impl Draft {
         item: &Item,
         visible: Option<VisibleMembers>,
     ) -> Result<Self> {
+        let keeps_nothing = visible.is_none() && Content::encoded_in(&item.members).is_none();
+        if let Edit::Replace(body) = edit
+            && keeps_nothing
+        {
+            return Ok(Self::of(collection, body, Some(item.id)));
+        }
         let stored = stored_members(item)?;
         let (body, is_patch) = match edit {
             Edit::Content(content, _) => {

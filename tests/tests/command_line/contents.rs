@@ -78,6 +78,16 @@ fn damaged_contents_are_listed_by_kind_with_their_versions() {
         assert_eq!(answer.status, 500);
     }
     let _ = service.get(&dossier).header("range", "bytes=-22").expect(206);
+
+    // Another upload of the same bytes replaces damaged ones, for every item that has them.
+    for (item, bytes) in items.iter().zip(&texts) {
+        upload(&service, &proposal, bytes);
+        let answer = service.get(&format!("{}/content", item.path)).accept("*/*").expect(200);
+        assert_eq!(answer.body, *bytes);
+    }
+    let _ = service.get(&dossier).expect(200);
+    drop(service);
+    assert_eq!(text(&done(&verify)), "contents verified: 4, with 15000 bytes; damaged: 0\n");
 }
 
 #[test]

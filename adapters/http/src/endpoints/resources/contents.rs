@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use application::ContentService;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::problem::{Problem, kinds};
@@ -34,15 +33,6 @@ pub struct Contents {
 pub struct Throttle(Arc<Semaphore>);
 
 impl Throttle {
-    /// Runs work that takes the processor for long.
-    pub async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Problem> {
-        let done = self.pass(|| spawn_blocking(work)).await;
-        done.map_err(|_| Problem::internal())
-    }
-
     /// Processes a piece.
     pub async fn pass<F: Future>(&self, work: impl FnOnce() -> F) -> F::Output {
         let must_wait = self.0.available_permits() == 0;

@@ -10,6 +10,7 @@ use application::{
 };
 use bytes::{Bytes, BytesMut};
 use domain::ContentDigest;
+use futures_util::future::join;
 use futures_util::{Stream, StreamExt as _};
 use poem::Body;
 use poem::http::HeaderMap;
@@ -53,8 +54,8 @@ impl Receiving {
         condition: Precondition<ContentDigest>,
         description: ContentDescription,
     ) -> Result<(Written, bool), Problem> {
-        let Self { endpoint, body, expected, announced, upload, place: _place } = self;
-        let (upload, received) = receive(&endpoint.context.contents, body, upload).await?;
+        let Self { endpoint, body, expected, announced, mut upload, place: _place } = self;
+        let received = receive(&endpoint.context.contents, body, &mut upload).await;
         let digest = upload.digest();
         let received = received.and_then(|()| {
             if expected.is_some_and(|expected| expected != upload.size()) {
@@ -76,28 +77,21 @@ impl Receiving {
     }
 }
 
-/// Receives the body. An upload that is lost here ends with its lease.
-async fn receive(
-    contents: &Contents,
-    body: Body,
-    mut upload: Upload,
-) -> Result<(Upload, Result<(), Problem>), Problem> {
-    let (mut stream, mut pace) = (pin!(body.into_bytes_stream()), Pace::default());
+async fn receive(contents: &Contents, body: Body, upload: &mut Upload) -> Result<(), Problem> {
+    let (mut stream, mut pace, mut size) = (pin!(body.into_bytes_stream()), Pace::default(), 0);
+    let mut next = next_piece(contents, &mut stream, &mut pace, size).await;
     loop {
-        let piece = match next_piece(contents, &mut stream, &mut pace, upload.size()).await {
-            Ok(piece) if piece.is_empty() => return Ok((upload, Ok(()))),
-            Ok(piece) => piece,
-            Err(problem) => return Ok((upload, Err(problem))),
-        };
-        let hash = move || {
-            let hashed = upload.hash(piece);
-            (upload, hashed)
-        };
-        let hashed;
-        (upload, hashed) = contents.throttle.work(hash).await?;
-        if let Err(error) = upload.append(hashed).await {
-            return Ok((upload, Err(error.into())));
+        let piece = next?;
+        if piece.is_empty() {
+            return Ok(());
         }
+        size += piece.len() as u64;
+        let hashed = contents.throttle.pass(async || upload.hash(piece)).await;
+        // The next piece arrives while this one is written.
+        let appended;
+        let arrives = next_piece(contents, &mut stream, &mut pace, size);
+        (next, appended) = join(arrives, upload.append(hashed)).await;
+        appended?;
     }
 }
 
