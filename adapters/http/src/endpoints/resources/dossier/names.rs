@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use domain::Collection;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::headers::content_disposition::{safe, shortened};
 
@@ -37,7 +38,7 @@ pub fn list_name(collection: Collection) -> &'static str {
 }
 
 /// Names in use, each with its last number. Names that differ only by case are the same for Windows
-/// and macOS.
+/// and macOS; names that differ only by Unicode normalization, for macOS.
 #[derive(Default)]
 pub struct Names(HashMap<String, u32>);
 
@@ -46,11 +47,8 @@ impl Names {
     pub fn unique(&mut self, name: &str) -> String {
         let folded = fold(name);
         // The last number stays known, so no name is tried twice.
-        let Some(mut number) = self.0.get(&folded).copied() else {
-            self.0.insert(folded, 1);
-            return name.to_owned();
-        };
-        let numbered = loop {
+        let mut number = self.0.get(&folded).copied().unwrap_or_default();
+        let unused = loop {
             number += 1;
             let numbered = with_number(name, number);
             if !self.0.contains_key(&fold(&numbered)) {
@@ -58,25 +56,25 @@ impl Names {
             }
         };
         self.0.insert(folded, number);
-        self.0.insert(fold(&numbered), 1);
-        numbered
+        self.0.insert(fold(&unused), 1);
+        unused
     }
 }
 
+/// Changes of the case can make another form of Unicode, so the last step normalizes.
 fn fold(name: &str) -> String {
-    name.to_uppercase().to_lowercase()
+    name.nfd().collect::<String>().to_uppercase().to_lowercase().nfc().collect()
 }
 
-/// The number is before the extension.
+/// The number is before the extension. The first name has none.
 fn with_number(name: &str, number: u32) -> String {
-    let start = name.rfind('/').map_or(0, |slash| slash + 1);
-    match name[start..].rfind('.').filter(|dot| *dot > 0) {
-        Some(dot) => {
-            let (stem, extension) = name.split_at(start + dot);
-            format!("{stem} ({number}){extension}")
-        }
-        None => format!("{name} ({number})"),
+    if number == 1 {
+        return name.to_owned();
     }
+    let start = name.rfind('/').map_or(0, |slash| slash + 1);
+    let dot = name[start..].rfind('.').filter(|dot| *dot > 0);
+    let (stem, extension) = name.split_at(dot.map_or(name.len(), |dot| start + dot));
+    format!("{stem} ({number}){extension}")
 }
 
 #[cfg(test)]
@@ -122,6 +120,9 @@ mod tests {
             ("a.b/content", "a.b/content (2)"),
             ("STRASSE", "STRASSE"),
             ("straße", "straße (2)"),
+            ("caf\u{e9}.txt", "caf\u{e9}.txt"),
+            ("cafe\u{301}.txt", "cafe\u{301} (2).txt"),
+            ("CAFE\u{301}.TXT", "CAFE\u{301} (3).TXT"),
         ] {
             assert_eq!(names.unique(name), expected);
         }
