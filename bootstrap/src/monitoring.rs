@@ -1,5 +1,6 @@
 //! Monitoring of an instance: metrics, the admin listener, the access log.
 
+use std::io;
 use std::sync::Arc;
 
 use application::Clock;
@@ -25,7 +26,8 @@ impl Monitoring {
     pub fn start(options: &ServeOptions, clock: &Arc<dyn Clock>) -> Result<Self> {
         let access_log = options.monitoring.access_log.map(|format| {
             let is_json = format == AccessLogFormat::Json;
-            AccessLog::start(is_json, &options.access.trusted_proxies, Arc::clone(clock))
+            let trusted = &options.access.trusted_proxies;
+            AccessLog::start(io::stderr(), is_json, trusted, Arc::clone(clock))
         });
         let (access_log, writer) = access_log.unzip();
         let open = |address| {

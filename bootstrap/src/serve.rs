@@ -71,7 +71,7 @@ pub async fn serve(
     watches.watch(Arc::clone(&rules.files));
     watches.tasks.spawn(inform_service_manager(store.readiness(), is_leaving, readings));
     let stopped = signals.stop(options.drain_delay, leaving);
-    http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped).await;
+    http_adapter::serve(listener, endpoint, limits, &monitoring.http, stopped).await;
     drop((watches, ports));
     close(store).await;
     telemetry_adapter::traces::close().await;

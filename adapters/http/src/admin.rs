@@ -18,7 +18,7 @@ use crate::endpoints::health::Ready;
 use crate::exposition::{open_metrics, plain};
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::{MediaType, has_content_type};
-use crate::metrics::SharedRegistry;
+use crate::metrics::{HttpMetrics, SharedRegistry};
 use crate::middleware::method_router::Handler;
 use crate::server::{ListenError, Port, ServerLimits, serve};
 
@@ -81,7 +81,7 @@ impl Admin {
             drain_timeout: Duration::from_secs(1),
             ..ServerLimits::default()
         };
-        serve(listener, self, limits, pending()).await;
+        serve(listener, self, limits, &HttpMetrics::default(), pending()).await;
     }
 
     /// Encodes on a blocking thread: it takes a millisecond, more if many files are open.

@@ -28,7 +28,7 @@ use crate::endpoints::imports::Imports;
 use crate::endpoints::resources::{Contents, Dossiers, GroupEndpoint, HttpContext};
 use crate::endpoints::transfers::Transfers;
 use crate::explorer::{Deployment, ExploredGroup, Explorer};
-use crate::groups::{GROUPS, Group, PathForm};
+use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
 use crate::links::{EXPORTS, IMPORTS};
 use crate::metrics::{HttpMetrics, template};
@@ -215,12 +215,10 @@ fn paths_of(
     group: Group,
     endpoint: &Arc<GroupEndpoint>,
 ) -> impl Iterator<Item = (String, MethodRouter)> {
-    group.path_forms().map(move |form| {
+    group.path_forms().into_iter().map(move |form| {
         let (types, methods) = (group.response_types(), endpoint.methods(form));
-        let router = MethodRouter::new(endpoint.gate(), types, methods);
-        let is_of_bytes =
-            matches!(form, PathForm::Content | PathForm::VersionContent | PathForm::Dossier);
-        let router = if is_of_bytes { router.with_stored_types() } else { router };
+        let router = MethodRouter::new(&endpoint.context.gate, types, methods);
+        let router = if form.is_of_bytes() { router.with_stored_types() } else { router };
         (group.path_of(form), router)
     })
 }

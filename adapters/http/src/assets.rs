@@ -11,7 +11,7 @@ use crate::endpoints::content;
 use crate::headers::accept::{Coding, preferred_coding};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
@@ -31,7 +31,7 @@ impl Asset {
     }
 }
 
-pub async fn asset(asset: &'static Asset, request: Request) -> Result<Response, Problem> {
+pub async fn asset(asset: &'static Asset, request: Request) -> Result<Response> {
     let coding = preferred_coding(request.headers());
     let tag = EntityTag::of_edition(EDITION, coding);
     let body = match coding {

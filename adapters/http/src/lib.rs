@@ -38,6 +38,4 @@ pub use links::RESERVED_RULE_IDS;
 pub use metrics::{HttpMetrics, SharedRegistry};
 pub use middleware::access_log::{AccessLog, AccessLogWriter};
 pub use middleware::audit_log::{AuditLog, AuditLogError};
-pub use server::{
-    Drained, ListenError, Port, ServerLimits, affordable_connections, serve, serve_measured,
-};
+pub use server::{Drained, ListenError, Port, ServerLimits, affordable_connections, serve};

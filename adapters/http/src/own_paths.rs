@@ -48,7 +48,7 @@ impl OwnPaths<'_> {
         let entry_point = handler((entry_point, explorer()), entry_point::entry_point);
         let base_url = Arc::clone(&self.context.base_url);
         let documentation = Documentation::new(base_url, self.context.changing.clone());
-        let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
+        let pages = self.explorer.documentation(&documentation.document).unwrap_or_default();
         let documentation = handler(Arc::new(documentation), Documentation::answer);
         let stream = handler(stream, ChangeStream::answer);
         let file =

@@ -5,15 +5,15 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// The name is in UTF-8.
-const FLAGS: u16 = 1 << 11;
+const FLAGS: u64 = 1 << 11;
 
-const VERSION: u16 = 20;
+const VERSION: u64 = 20;
 
-const ZIP64_VERSION: u16 = 45;
+const ZIP64_VERSION: u64 = 45;
 
 /// Made on Unix: a regular file that its owner may write.
-const MADE_BY: u16 = (3 << 8) | ZIP64_VERSION;
-const ATTRIBUTES: u32 = 0o100_644 << 16;
+const MADE_BY: u64 = (3 << 8) | ZIP64_VERSION;
+const ATTRIBUTES: u64 = 0o100_644 << 16;
 
 const MOST_32: u64 = 0xffff_ffff;
 const MOST_16: u64 = 0xffff;
@@ -40,34 +40,25 @@ pub struct Layout {
 impl Layout {
     /// Adds an entry. Returns the header that precedes its bytes.
     pub fn add(&mut self, entry: &Entry<'_>) -> Vec<u8> {
-        let Entry { name, size, crc32, time } = *entry;
-        let is_large = size >= MOST_32;
-        let sizes = [size, size];
+        let Entry { name, size, .. } = *entry;
+        let sizes = if size >= MOST_32 { vec![size, size] } else { Vec::new() };
         let mut header = Vec::with_capacity(30 + name.len() + 20);
-        push_32(&mut header, 0x0403_4b50);
-        let version = if is_large { ZIP64_VERSION } else { VERSION };
-        push_common(&mut header, version, (time, crc32, size), name);
-        let extra = if is_large { extra(&sizes) } else { Vec::new() };
-        push_16(&mut header, extra.len() as u64);
+        push_32(&mut header, &[0x0403_4b50]);
+        push_common(&mut header, entry, &sizes);
         header.extend_from_slice(name.as_bytes());
-        header.extend_from_slice(&extra);
+        header.extend(extra(&sizes));
 
-        let is_far = self.offset >= MOST_32;
-        let version = if is_large || is_far { ZIP64_VERSION } else { VERSION };
-        let mut fields = if is_large { sizes.to_vec() } else { Vec::new() };
-        fields.extend(is_far.then_some(self.offset));
-        let extra = if fields.is_empty() { Vec::new() } else { self::extra(&fields) };
+        let mut fields = sizes;
+        fields.extend((self.offset >= MOST_32).then_some(self.offset));
         let directory = &mut self.directory;
-        push_32(directory, 0x0201_4b50);
-        push_16(directory, MADE_BY.into());
-        push_common(directory, version, (time, crc32, size), name);
-        push_16(directory, extra.len() as u64);
+        push_32(directory, &[0x0201_4b50]);
+        push_16(directory, &[MADE_BY]);
+        push_common(directory, entry, &fields);
         // No comment, the first disk, no internal attributes.
-        directory.extend_from_slice(&[0; 6]);
-        push_32(directory, ATTRIBUTES.into());
-        push_32(directory, self.offset);
+        push_16(directory, &[0, 0, 0]);
+        push_32(directory, &[ATTRIBUTES, self.offset]);
         directory.extend_from_slice(name.as_bytes());
-        directory.extend_from_slice(&extra);
+        directory.extend(extra(&fields));
 
         self.entries += 1;
         self.offset += header.len() as u64 + size;
@@ -79,56 +70,42 @@ impl Layout {
         let Self { mut directory, entries, offset } = self;
         let size = directory.len() as u64;
         if entries >= MOST_16 || offset >= MOST_32 || size >= MOST_32 {
-            push_32(&mut directory, 0x0606_4b50);
+            push_32(&mut directory, &[0x0606_4b50]);
             // The size of the rest of this record.
-            push_64(&mut directory, 44);
-            push_16(&mut directory, MADE_BY.into());
-            push_16(&mut directory, ZIP64_VERSION.into());
-            directory.extend_from_slice(&[0; 8]);
-            for number in [entries, entries, size, offset] {
-                push_64(&mut directory, number);
-            }
-            push_32(&mut directory, 0x0706_4b50);
-            push_32(&mut directory, 0);
-            push_64(&mut directory, offset + size);
-            push_32(&mut directory, 1);
+            push_64(&mut directory, &[44]);
+            push_16(&mut directory, &[MADE_BY, ZIP64_VERSION]);
+            // The first disk, twice.
+            push_64(&mut directory, &[0, entries, entries, size, offset]);
+            push_32(&mut directory, &[0x0706_4b50, 0]);
+            push_64(&mut directory, &[offset + size]);
+            push_32(&mut directory, &[1]);
         }
-        push_32(&mut directory, 0x0605_4b50);
-        directory.extend_from_slice(&[0; 4]);
-        push_16(&mut directory, entries);
-        push_16(&mut directory, entries);
-        push_32(&mut directory, size);
-        push_32(&mut directory, offset);
-        push_16(&mut directory, 0);
+        push_32(&mut directory, &[0x0605_4b50, 0]);
+        push_16(&mut directory, &[entries, entries]);
+        push_32(&mut directory, &[size, offset]);
+        push_16(&mut directory, &[0]);
         directory
     }
 }
 
-/// The fields that both headers of an entry have, up to the length of its name.
-fn push_common(
-    out: &mut Vec<u8>,
-    version: u16,
-    (time, crc32, size): (Timestamp, u32, u64),
-    name: &str,
-) {
+/// The fields that both headers of an entry have: from the version to the length of the extra
+/// field.
+fn push_common(out: &mut Vec<u8>, entry: &Entry<'_>, extra_fields: &[u64]) {
+    let Entry { name, size, crc32, time } = *entry;
+    let version = if extra_fields.is_empty() { VERSION } else { ZIP64_VERSION };
     let (date, time) = dos_time(time);
     // Stored is method 0.
-    for number in [version, FLAGS, 0, time, date] {
-        push_16(out, number.into());
-    }
-    push_32(out, crc32.into());
-    push_32(out, size);
-    push_32(out, size);
-    push_16(out, name.len() as u64);
+    push_16(out, &[version, FLAGS, 0, time.into(), date.into()]);
+    push_32(out, &[crc32.into(), size, size]);
+    push_16(out, &[name.len() as u64, extra(extra_fields).len() as u64]);
 }
 
-/// The ZIP64 extra field.
+/// The ZIP64 extra field; empty without fields.
 fn extra(fields: &[u64]) -> Vec<u8> {
-    let mut extra = Vec::with_capacity(4 + 8 * fields.len());
-    push_16(&mut extra, 1);
-    push_16(&mut extra, 8 * fields.len() as u64);
-    for field in fields {
-        push_64(&mut extra, *field);
+    let mut extra = Vec::new();
+    if !fields.is_empty() {
+        push_16(&mut extra, &[1, 8 * fields.len() as u64]);
+        push_64(&mut extra, fields);
     }
     extra
 }
@@ -144,18 +121,18 @@ fn dos_time(time: Timestamp) -> (u16, u16) {
 }
 
 /// A number that does not fit has all bits: the ZIP64 records have it.
-fn push_16(out: &mut Vec<u8>, number: u64) {
-    let number = u16::try_from(number).unwrap_or(u16::MAX);
-    out.extend_from_slice(&number.to_le_bytes());
+fn push_16(out: &mut Vec<u8>, numbers: &[u64]) {
+    let two = |number: &u64| u16::try_from(*number).unwrap_or(u16::MAX).to_le_bytes();
+    out.extend(numbers.iter().flat_map(two));
 }
 
-fn push_32(out: &mut Vec<u8>, number: u64) {
-    let number = u32::try_from(number).unwrap_or(u32::MAX);
-    out.extend_from_slice(&number.to_le_bytes());
+fn push_32(out: &mut Vec<u8>, numbers: &[u64]) {
+    let four = |number: &u64| u32::try_from(*number).unwrap_or(u32::MAX).to_le_bytes();
+    out.extend(numbers.iter().flat_map(four));
 }
 
-fn push_64(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(&number.to_le_bytes());
+fn push_64(out: &mut Vec<u8>, numbers: &[u64]) {
+    out.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
 #[cfg(test)]

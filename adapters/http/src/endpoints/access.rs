@@ -15,12 +15,12 @@ use crate::endpoints::{content, in_time};
 use crate::explorer::ExploredGroup;
 use crate::groups::{GROUPS, Group};
 use crate::links::{self, ACCESS};
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
-pub async fn own_access(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
+pub async fn own_access(context: Arc<HttpContext>, request: Request) -> Result<Response> {
     refuse_parameters(&request)?;
     let (caller, base_url) = (caller_of(&request), &context.base_url);
     let groups = GROUPS.iter().filter(|group| !group.is_nested());
@@ -99,7 +99,7 @@ type Decision = (bool, &'static str);
 pub async fn evaluate(
     (context, groups): (Arc<HttpContext>, Arc<[ExploredGroup]>),
     mut request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let (body, _memory) = context.json_body(&mut request).await?;
     let caller = caller_of(&request);
     let read = read(&body)?;
@@ -137,7 +137,7 @@ async fn decide(
     groups: &[ExploredGroup],
     caller: &Caller,
     questions: &[Question],
-) -> Result<Vec<Decision>, Problem> {
+) -> Result<Vec<Decision>> {
     let mut decisions = vec![(false, "another-subject"); questions.len()];
     let mut of_items: BTreeMap<(Collection, Operation), Vec<(usize, ItemId)>> = BTreeMap::new();
     for (place, question) in questions.iter().enumerate().filter(|(_, it)| it.is_own) {
@@ -162,11 +162,7 @@ async fn decide(
     Ok(decisions)
 }
 
-fn of_group(
-    access: &AccessControl,
-    caller: &Caller,
-    question: &Question,
-) -> Result<Decision, Problem> {
+fn of_group(access: &AccessControl, caller: &Caller, question: &Question) -> Result<Decision> {
     let Question { collection, operation, .. } = *question;
     if let Err(refusal) = access.require(caller, collection, &[operation]) {
         return denied(refusal.into());
@@ -185,13 +181,13 @@ const fn of_item(decision: ItemDecision) -> Decision {
     }
 }
 
-fn denied(refusal: Problem) -> Result<Decision, Problem> {
-    let is_refusal = refusal.kind().status.is_client_error();
-    if is_refusal { Ok((false, refusal.kind().code)) } else { Err(refusal) }
+fn denied(refusal: Problem) -> Result<Decision> {
+    let is_refusal = refusal.kind.status.is_client_error();
+    if is_refusal { Ok((false, refusal.kind.code)) } else { Err(refusal) }
 }
 
 /// Reads `evaluations`, and the decision that ends them. The body has the defaults of each.
-fn questions(body: Value<'_>, caller: &Caller) -> Result<(Vec<Question>, Option<bool>), Problem> {
+fn questions(body: Value<'_>, caller: &Caller) -> Result<(Vec<Question>, Option<bool>)> {
     let invalid = |pointer: Pointer, code, detail: String| {
         Err(Problem::invalid(Violation::new(pointer, code, detail).into()))
     };
@@ -236,7 +232,7 @@ fn question(
     body: Value<'_>,
     element: Option<(Value<'_>, Pointer)>,
     caller: &Caller,
-) -> Result<Question, Problem> {
+) -> Result<Question> {
     let (element, base) = element.unwrap_or((body, Pointer::root()));
     let holder = |name: &str| element.member(name).or_else(|| body.member(name));
     let at = |holder: &str, name: &str| base.member(holder).member(name);

@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 
 /// Per listener. A listener reads changes beyond this from the log.
@@ -56,7 +56,7 @@ pub struct Listener {
     caller: Caller,
     sent: Sequence,
     /// The last position that the caller may know.
-    position: Sequence,
+    pub position: Sequence,
     /// Changes that the caller may not see.
     unjudged: Vec<Arc<SharedChange>>,
     ready: VecDeque<SeenChange>,
@@ -66,7 +66,7 @@ pub struct Listener {
 #[derive(Debug)]
 pub struct TooSlow;
 
-pub fn require_own(after: Option<ChangeCursor>, history: HistoryHash) -> Result<(), Problem> {
+pub fn require_own(after: Option<ChangeCursor>, history: HistoryHash) -> Result<()> {
     if after.is_none_or(|after| after.history == history) {
         return Ok(());
     }
@@ -79,13 +79,8 @@ impl ChangeFeed {
         Self { service, live: Arc::default() }
     }
 
-    pub fn history(&self) -> Arc<str> {
-        self.service.history()
-    }
-
     pub fn lag(&self) -> usize {
-        let live = self.live.lock();
-        live.as_ref().map_or(0, |live| live.sender.len())
+        self.live.lock().as_ref().map_or(0, |live| live.sender.len())
     }
 
     /// Starts after a change, or at the end of the log. `BeyondLog` if the log ends before that
@@ -188,10 +183,6 @@ impl SharedChange {
 }
 
 impl Listener {
-    pub const fn position(&self) -> Sequence {
-        self.position
-    }
-
     /// Cancel-safe. Skips changes that the caller may not see.
     pub async fn next(&mut self) -> Result<SeenChange, TooSlow> {
         loop {

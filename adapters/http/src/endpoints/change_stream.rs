@@ -29,10 +29,10 @@ use crate::endpoints::resources::HttpContext;
 use crate::groups::GroupSpec;
 use crate::hal::{self, Change};
 use crate::headers::media_type::MediaType;
-use crate::headers::sole::{Repeated, sole};
+use crate::headers::sole::{Malformed, parsed};
 use crate::links::CHANGES;
 use crate::metrics::{ANOTHER_HISTORY, CREDENTIALS, HttpMetrics, TOO_SLOW};
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
 use crate::request::caller::{PresentedToken, caller_of};
@@ -105,10 +105,10 @@ impl ChangeStream {
         Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
     }
 
-    pub async fn answer(self, request: Request) -> Result<Response, Problem> {
+    pub async fn answer(self, request: Request) -> Result<Response> {
         let collection = ChangesQuery::group(query_of(&request))?;
         let after = last_event(request.headers())?;
-        let history = HistoryHash::of(&self.feed.history());
+        let history = HistoryHash::of(&self.context.log.history());
         require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("The limit of open change streams is reached."));
@@ -118,7 +118,7 @@ impl ChangeStream {
         let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
         let listening = in_time(self.context.time_limit, listening).await;
         // After a failover the position is invalid.
-        require_own(after, HistoryHash::of(&self.feed.history()))?;
+        require_own(after, HistoryHash::of(&self.context.log.history()))?;
         let streaming = Streaming {
             stream: self.clone(),
             listener: listening?,
@@ -130,7 +130,7 @@ impl ChangeStream {
             _permit: permit,
         };
         // An event with an id only, so that a client can resume before its first change.
-        let begin = Event::message("").id(streaming.cursor(streaming.listener.position()));
+        let begin = Event::message("").id(streaming.cursor(streaming.listener.position));
         let first = [Event::retry(RETRY), begin].map(|event| Ok::<_, io::Error>(encoded(&event)));
         let changes = stream::unfold(streaming, |mut streaming| async {
             let event = streaming.next().await?;
@@ -168,7 +168,7 @@ impl Streaming {
             match change {
                 // The store lost changes that were sent. The client gets the error when it
                 // reconnects.
-                Ok(_) if HistoryHash::of(&self.stream.feed.history()) != self.history => {
+                Ok(_) if HistoryHash::of(&self.stream.context.log.history()) != self.history => {
                     self.stream.metrics.cut_off(ANOTHER_HISTORY);
                     return None;
                 }
@@ -225,14 +225,10 @@ fn encoded(event: &Event) -> Bytes {
     event.to_string().into()
 }
 
-fn last_event(headers: &HeaderMap) -> Result<Option<ChangeCursor>, Problem> {
-    let refused = || {
+fn last_event(headers: &HeaderMap) -> Result<Option<ChangeCursor>> {
+    parsed(headers, LAST_EVENT_ID, change_cursor::read).map_err(|Malformed| {
         invalid(
             "Last-Event-ID is not the `id` of an event of this service. Omit it to receive only new events.",
         )
-    };
-    let line = sole(headers, LAST_EVENT_ID).map_err(|Repeated| refused())?;
-    let Some(line) = line else { return Ok(None) };
-    let cursor = line.to_str().ok().and_then(change_cursor::read);
-    cursor.map(Some).ok_or_else(refused)
+    })
 }

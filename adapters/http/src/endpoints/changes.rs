@@ -13,12 +13,12 @@ use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
 use crate::headers::link::with_links;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::change_cursor::HistoryHash;
 use crate::query::{ChangesQuery, query_of};
 use crate::request::caller::caller_of;
 
-pub async fn changes(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
+pub async fn changes(context: Arc<HttpContext>, request: Request) -> Result<Response> {
     let query = ChangesQuery::read(query_of(&request))?;
     let log = &context.log;
     // Taken first: the log may be newer than this history, but never older.

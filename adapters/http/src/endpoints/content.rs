@@ -7,9 +7,9 @@ use poem::{Body, Request, Response};
 
 use crate::headers::entity_tag::EntityTag;
 use crate::middleware::method_router::Negotiated;
-use crate::problem::Problem;
+use crate::problem::Result;
 
-pub fn answer(request: &Request, body: impl Into<Bytes>) -> Result<Response, Problem> {
+pub fn answer(request: &Request, body: impl Into<Bytes>) -> Result<Response> {
     let (media, body) = (Negotiated::of(request).header(), body.into());
     answer_tagged(request, media, &EntityTag::of_content(&body), body)
 }
@@ -23,7 +23,7 @@ pub fn answer_tagged(
     media: HeaderValue,
     tag: &EntityTag,
     body: impl Into<Body>,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let known = tag.known_to(request.headers())?;
     let response = Response::builder().header(CONTENT_TYPE, media);
     Ok(match known {

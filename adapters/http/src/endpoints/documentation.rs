@@ -16,7 +16,7 @@ use crate::endpoints::content;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::openapi::{self, Documented};
-use crate::problem::Problem;
+use crate::problem::Result;
 
 #[derive(Clone)]
 pub struct Changing {
@@ -31,7 +31,7 @@ pub struct Documentation {
     /// The document is the same for all callers, so rules are listed for this one.
     own: Caller,
     base_url: Arc<BaseUrl>,
-    document: Value,
+    pub document: Value,
     current: Mutex<Option<(Edition, Arc<StaticContent>)>>,
 }
 
@@ -54,10 +54,6 @@ impl Documentation {
         Self { changing, own, base_url, document, current: Mutex::new(None) }
     }
 
-    pub const fn document(&self) -> &Value {
-        &self.document
-    }
-
     pub fn openapi(&self) -> String {
         let Changing { catalog, access, identity } = &self.changing;
         let mut document = self.document.clone();
@@ -75,7 +71,7 @@ impl Documentation {
         (catalog.edition(&self.own), access.edition(), published)
     }
 
-    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response> {
         static_content(self.current(), request).await
     }
 
@@ -110,10 +106,7 @@ impl StaticContent {
     }
 }
 
-pub async fn static_content(
-    content: Arc<StaticContent>,
-    request: Request,
-) -> Result<Response, Problem> {
+pub async fn static_content(content: Arc<StaticContent>, request: Request) -> Result<Response> {
     let StaticContent { media, body, tag, policy } = &*content;
     let mut response = content::answer_tagged(&request, media.header(), tag, body.clone())?;
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());

@@ -12,12 +12,12 @@ use crate::groups::GROUPS;
 use crate::headers::media_type::MediaType;
 use crate::links;
 use crate::middleware::method_router::Negotiated;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 pub async fn entry_point(
     (body, explorer): (Arc<str>, Arc<Explorer>),
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     if Negotiated::of(&request) == MediaType::HTML {
         return explorer.overview(request).await;
     }

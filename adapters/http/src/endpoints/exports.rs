@@ -28,7 +28,8 @@ use crate::endpoints::pacing::{ExportPlace, Exporter, PacedWriter, paced};
 use crate::endpoints::transfers::Transfers;
 use crate::groups::Group;
 use crate::headers::media_type::MediaType;
-use crate::problem::{Problem, kinds};
+use crate::headers::set;
+use crate::problem::{Problem, Result, kinds};
 use crate::query::ExportQuery;
 use crate::request::caller::caller_of;
 use crate::server::LeastRate;
@@ -48,14 +49,14 @@ pub struct Exports {
 }
 
 impl Exports {
-    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response> {
         let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
-        let place =
-            self.transfers.places.take(Exporter::of(request, &self.transfers.context.gate))?;
+        let context = &self.transfers.context;
+        let place = context.dossiers.places.take(Exporter::of(request, &context.gate))?;
         let history = self.service.exported_history();
         let select = self.service.select(caller_of(request), &query.request);
-        let changes = in_time(self.transfers.context.time_limit, select).await?;
+        let changes = in_time(context.time_limit, select).await?;
         let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.transfers.work));
         let caller = caller_of(request).clone();
         let collection = self.group.collection;
@@ -77,19 +78,16 @@ impl Exports {
         };
         let today = self.transfers.clock.day_of(self.transfers.clock.now());
         let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
-        let disposition = format!("attachment; filename=\"{name}\"");
         let mut response = Response::builder().status(StatusCode::OK).body(body);
         response.extensions_mut().insert(LeastRate(None));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MediaType::of_file(self.format).header());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Ok(disposition) = HeaderValue::try_from(disposition) {
-            headers.insert(CONTENT_DISPOSITION, disposition);
-        }
+        set(headers, CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""));
         Ok(response)
     }
 
-    async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {
+    async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body> {
         let collection = self.group.collection;
         let fields = query.request.view.fields.clone();
         let history = Arc::clone(&items.history);
@@ -110,7 +108,7 @@ impl Exports {
     }
 
     /// Writes a temporary file first, because a workbook cannot be sent before its end is known.
-    async fn workbook(&self, mut items: SelectedItems, header: HeaderRow) -> Result<Body, Problem> {
+    async fn workbook(&self, mut items: SelectedItems, header: HeaderRow) -> Result<Body> {
         let (name, folder) = (self.group.collection.name(), self.transfers.folder.clone());
         let mut writer = aside(move || WorkbookWriter::new(name, header, &folder)).await?;
         let mut is_end = false;
@@ -142,7 +140,7 @@ impl Exports {
 
 async fn aside<T: Send + 'static>(
     write: impl FnOnce() -> Result<T, WriteError> + Send + 'static,
-) -> Result<T, Problem> {
+) -> Result<T> {
     let written = spawn_blocking(write).await.map_err(|error| failed(&error))?;
     written.map_err(|error| match error {
         WriteError::DoesNotFit(detail) => Problem::new(&kinds::DOES_NOT_FIT, detail),
@@ -169,10 +167,10 @@ struct SelectedItems {
 
 impl SelectedItems {
     /// Returns an empty batch at the end. Paced like all exports.
-    async fn next<T, F: Future<Output = Result<T, Problem>>>(
+    async fn next<T, F: Future<Output = Result<T>>>(
         &mut self,
         work: impl FnOnce(Vec<ItemContent>) -> F,
-    ) -> Result<T, Problem> {
+    ) -> Result<T> {
         let running = Arc::clone(&self.work);
         let piece = async {
             let mut items = Vec::new();
@@ -209,7 +207,7 @@ impl SelectedItems {
     }
 
     /// Takes `fields`, else the field table, else the members of all items.
-    async fn header(&mut self, fields: Option<MemberNames>) -> Result<HeaderRow, Problem> {
+    async fn header(&mut self, fields: Option<MemberNames>) -> Result<HeaderRow> {
         let names = match (fields, self.collection.spec().fields) {
             (Some(fields), _) => fields.iter().filter(|name| ***name != *META).cloned().collect(),
             (None, Fields::Typed(fields)) => fields.iter().map(|field| field.name.into()).collect(),
@@ -220,7 +218,7 @@ impl SelectedItems {
     }
 
     /// In the order of first occurrence.
-    async fn all_members(&mut self) -> Result<MemberNames, Problem> {
+    async fn all_members(&mut self) -> Result<MemberNames> {
         let (mut names, mut seen, mut is_end) = (Vec::new(), HashSet::new(), false);
         while !is_end {
             let batch = self.next(async |batch| Ok(batch)).await?;

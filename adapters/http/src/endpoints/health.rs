@@ -13,11 +13,11 @@ use tokio::time::timeout;
 
 use crate::endpoints::content;
 use crate::middleware::method_router::Handler;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub async fn liveness((): (), request: Request) -> Result<Response, Problem> {
+pub async fn liveness((): (), request: Request) -> Result<Response> {
     Ok(content::untagged(&request, json!({ "status": "ok" }).to_string()))
 }
 
@@ -33,7 +33,7 @@ pub struct Ready {
 
 #[async_trait]
 impl Handler for Ready {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+    async fn handle(&self, request: &mut Request) -> Result<Response> {
         if *self.is_leaving.borrow() {
             return Err(Problem::unavailable("The service is shutting down."));
         }

@@ -9,13 +9,10 @@ use serde_json::{Value, json};
 use crate::endpoints::content;
 use crate::endpoints::resources::HttpContext;
 use crate::links::RECEIVER;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::refuse_parameters;
 
-pub async fn protected_resource(
-    context: Arc<HttpContext>,
-    request: Request,
-) -> Result<Response, Problem> {
+pub async fn protected_resource(context: Arc<HttpContext>, request: Request) -> Result<Response> {
     refuse_parameters(&request)?;
     let (published, base_url) = (published(&context), &context.base_url);
     let body = json!({
@@ -29,7 +26,7 @@ pub async fn protected_resource(
     content::answer(&request, body.to_string())
 }
 
-pub async fn sign_in(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
+pub async fn sign_in(context: Arc<HttpContext>, request: Request) -> Result<Response> {
     refuse_parameters(&request)?;
     let (published, base_url) = (published(&context), &context.base_url);
     let body = json!({

@@ -24,7 +24,7 @@ use crate::headers::idempotency_key;
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::links::IMPORTS;
 use crate::middleware::method_router::Negotiated;
-use crate::problem::{Problem, RowError};
+use crate::problem::{Problem, Result, RowError};
 use crate::query::ImportQuery;
 use crate::request::body::{aside_if_large, is_encoded, unsupported};
 use crate::request::caller::caller_of;
@@ -45,12 +45,12 @@ pub struct Imports {
 }
 
 impl Imports {
-    pub async fn answer(self: Arc<Self>, mut request: Request) -> Result<Response, Problem> {
+    pub async fn answer(self: Arc<Self>, mut request: Request) -> Result<Response> {
         let answer = self.import_file(&mut request).await;
         self.transfers.context.acknowledge(answer).await
     }
 
-    async fn import_file(&self, request: &mut Request) -> Result<Response, Problem> {
+    async fn import_file(&self, request: &mut Request) -> Result<Response> {
         let format = format_of(request)?;
         let query = ImportQuery::read(request.uri().query().unwrap_or_default())?;
         let key = idempotency_key::read(request.headers())?;
@@ -96,7 +96,7 @@ impl Imports {
         options: WriteOptions,
         import: Import,
         held: Held,
-    ) -> Result<(Imported, Held), Problem> {
+    ) -> Result<(Imported, Held)> {
         let service = Arc::clone(&self.service);
         let limit = self.transfers.context.time_limit.saturating_mul(TIME_FACTOR);
         let is_one_write = import.mode == ImportMode::All && !options.is_dry_run;
@@ -119,7 +119,7 @@ impl Imports {
         kind: FormatKind,
         (body, file): (Bytes, MemoryReservation),
         mode: ImportMode,
-    ) -> Result<(Vec<ImportRow>, Held), Problem> {
+    ) -> Result<(Vec<ImportRow>, Held)> {
         let (collection, most_bytes) = (self.group.collection, self.transfers.bodies.limit);
         let Some(bytes) = import_memory::most_of_rows(kind, &body, mode) else {
             return self.rows_of_workbook(body, file, mode).await;
@@ -146,7 +146,7 @@ impl Imports {
         body: Bytes,
         file: MemoryReservation,
         mode: ImportMode,
-    ) -> Result<(Vec<ImportRow>, Held), Problem> {
+    ) -> Result<(Vec<ImportRow>, Held)> {
         let permit = Arc::clone(&self.transfers.workbooks).acquire_owned();
         let Ok(Ok(permit)) = timeout(QUEUE_TIMEOUT, permit).await else {
             return Err(Problem::unavailable("Another workbook is being read. Try again."));
@@ -169,7 +169,7 @@ struct Held {
     file: MemoryReservation,
 }
 
-fn format_of(request: &Request) -> Result<&'static Format, Problem> {
+fn format_of(request: &Request) -> Result<&'static Format> {
     let is_sent =
         |format: &&Format| has_content_type(request.headers(), &[MediaType::of_file(format)]);
     let format = FORMATS.iter().find(is_sent).filter(|_| !is_encoded(request.headers()));

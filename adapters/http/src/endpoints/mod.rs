@@ -26,14 +26,14 @@ use poem::{Request, Response};
 use tokio::time::timeout;
 
 use crate::middleware::method_router::Handler;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 pub fn handler<S: Clone + Send + Sync + 'static, F>(
     state: S,
     answer: fn(S, Request) -> F,
 ) -> Box<dyn Handler>
 where
-    F: Future<Output = Result<Response, Problem>> + Send + 'static,
+    F: Future<Output = Result<Response>> + Send + 'static,
 {
     Box::new((state, answer))
 }
@@ -41,9 +41,9 @@ where
 #[async_trait]
 impl<S: Clone + Send + Sync, F> Handler for (S, fn(S, Request) -> F)
 where
-    F: Future<Output = Result<Response, Problem>> + Send,
+    F: Future<Output = Result<Response>> + Send,
 {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+    async fn handle(&self, request: &mut Request) -> Result<Response> {
         let (state, answer) = self;
         answer(state.clone(), std::mem::take(request)).await
     }
@@ -52,7 +52,7 @@ where
 pub async fn in_time<T, E: Into<Problem>>(
     limit: Duration,
     work: impl Future<Output = Result<T, E>>,
-) -> Result<T, Problem> {
+) -> Result<T> {
     match timeout(limit, work).await {
         Ok(done) => done.map_err(Into::into),
         Err(_) => Err(Problem::unavailable("The service timed out.")),

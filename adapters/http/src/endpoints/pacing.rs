@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
 use crate::middleware::gate::Gate;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 use crate::request::caller::caller_of;
 
 const MOST_EXPORTS: usize = 16;
@@ -20,7 +20,7 @@ const MOST_EXPORTS: usize = 16;
 const MOST_OF_A_CALLER: usize = 4;
 
 /// A known caller, or the address of an anonymous one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Exporter {
     Caller(Box<str>),
     Address(Option<IpAddr>),
@@ -30,25 +30,24 @@ impl Exporter {
     pub fn of(request: &Request, gate: &Gate) -> Self {
         match caller_of(request).id() {
             Some(id) => Self::Caller(id.into()),
-            None => Self::Address(gate.address_of(request)),
+            None => Self::Address(gate.limits.address_of(request)),
         }
     }
 }
 
 #[derive(Default)]
 pub struct ExportPlaces {
-    taken: Mutex<Vec<Exporter>>,
+    taken: Mutex<Vec<(Exporter, Weak<()>)>>,
 }
 
-pub struct ExportPlace {
-    exporter: Exporter,
-    places: Arc<ExportPlaces>,
-}
+/// Free again when it is dropped.
+pub struct ExportPlace(#[expect(dead_code, reason = "it is dropped")] Arc<()>);
 
 impl ExportPlaces {
-    pub fn take(self: &Arc<Self>, exporter: Exporter) -> Result<ExportPlace, Problem> {
+    pub fn take(&self, exporter: Exporter) -> Result<ExportPlace> {
         let mut taken = self.taken.lock();
-        if taken.iter().filter(|other| **other == exporter).count() >= MOST_OF_A_CALLER {
+        taken.retain(|(_, place)| place.strong_count() > 0);
+        if taken.iter().filter(|(other, _)| *other == exporter).count() >= MOST_OF_A_CALLER {
             return Err(Problem::unavailable(&format!(
                 "You are running {MOST_OF_A_CALLER} exports or dossiers, which is the limit. Wait until one has finished.",
             )));
@@ -58,17 +57,9 @@ impl ExportPlaces {
                 "The service is running {MOST_EXPORTS} exports or dossiers, which is the limit.",
             )));
         }
-        taken.push(exporter.clone());
-        Ok(ExportPlace { exporter, places: Arc::clone(self) })
-    }
-}
-
-impl Drop for ExportPlace {
-    fn drop(&mut self) {
-        let mut taken = self.places.taken.lock();
-        if let Some(own) = taken.iter().position(|other| *other == self.exporter) {
-            taken.swap_remove(own);
-        }
+        let place = Arc::new(());
+        taken.push((exporter, Arc::downgrade(&place)));
+        Ok(ExportPlace(place))
     }
 }
 
@@ -83,10 +74,7 @@ fn pause_after(worked: Duration) -> Duration {
 }
 
 /// Pauses before it releases the permit.
-pub async fn paced<T>(
-    work: &Semaphore,
-    piece: impl Future<Output = Result<T, Problem>>,
-) -> Result<T, Problem> {
+pub async fn paced<T>(work: &Semaphore, piece: impl Future<Output = Result<T>>) -> Result<T> {
     let Ok(_permit) = work.acquire().await else {
         return Err(Problem::unavailable("The service is shutting down."));
     };
@@ -148,11 +136,11 @@ impl<W: Seek> Seek for PacedWriter<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, ExportPlaces, Exporter};
+    use super::{ExportPlaces, Exporter};
 
     #[test]
     fn a_caller_has_four_places_of_sixteen() {
-        let places = Arc::new(ExportPlaces::default());
+        let places = ExportPlaces::default();
         let caller = |name: &str| Exporter::Caller(name.into());
         let mut held = Vec::new();
         for name in ["a", "b", "c"] {
@@ -165,6 +153,7 @@ mod tests {
         drop(held.pop());
         held.push(places.take(address("192.0.2.2")).unwrap());
         held.clear();
-        assert!(places.taken.lock().is_empty(), "who has ended is forgotten");
+        held.push(places.take(address("192.0.2.3")).unwrap());
+        assert_eq!(places.taken.lock().len(), 1, "who has ended is forgotten");
     }
 }

@@ -11,10 +11,10 @@ use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::endpoints::resources::HttpContext;
 use crate::links::{self, POLICIES, POLICY_PARAMETER};
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::refuse_parameters;
 
-pub async fn policies(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
+pub async fn policies(context: Arc<HttpContext>, request: Request) -> Result<Response> {
     refuse_parameters(&request)?;
     let (policies, base_url) = (context.changing.access.published(), &context.base_url);
     let body = match request.raw_path_param(POLICY_PARAMETER) {

@@ -13,17 +13,17 @@ use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::{MethodRouter, Negotiated};
-use crate::problem::{Problem, kinds};
+use crate::problem::{Result, kinds};
 
 const PROBLEMS: &str = "/problems";
 
-async fn page(page: Arc<(String, String)>, request: Request) -> Result<Response, Problem> {
+async fn page(page: Arc<(String, String)>, request: Request) -> Result<Response> {
     let (html, hal) = &*page;
     let is_html = Negotiated::of(&request) == MediaType::HTML;
     content::answer(&request, if is_html { html.clone() } else { hal.clone() })
 }
 
-pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodRouter)>, Problem> {
+pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodRouter)>> {
     let base_url = &gate.base_url;
     let mut pages = vec![(PROBLEMS.to_owned(), explorer.problems()?, list(base_url))];
     for kind in kinds::ALL {

@@ -8,7 +8,7 @@ use poem::{Request, Response};
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{content, in_time};
 use crate::hal;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 use crate::request::rule_trial;
@@ -16,7 +16,7 @@ use crate::request::rule_trial;
 pub async fn try_rule(
     (context, service): (Arc<HttpContext>, RuleTrialService),
     mut request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     // Holds the reservation for body and report until this function returns.
     let (body, _memory) = context.json_body(&mut request).await?;
     let (trial, today) = rule_trial::read(body).await?;

@@ -12,14 +12,14 @@ use crate::hal::{RuleList, RuleResource};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::method_router::Negotiated;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 
 pub async fn rules(
     (context, explorer): (Arc<HttpContext>, Arc<Explorer>),
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     refuse_parameters(&request)?;
     let (caller, base_url) = (caller_of(&request), &context.base_url);
     let catalog = &context.changing.catalog;

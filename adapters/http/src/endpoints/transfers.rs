@@ -4,7 +4,6 @@ use std::sync::Arc;
 use application::ports::Clock;
 use tokio::sync::Semaphore;
 
-use crate::endpoints::pacing::ExportPlaces;
 use crate::endpoints::resources::HttpContext;
 use crate::request::body::BodyReader;
 
@@ -17,7 +16,6 @@ pub struct Transfers {
     /// The limit applies to the body and to the unpacked workbook.
     pub bodies: BodyReader,
     pub folder: PathBuf,
-    pub places: Arc<ExportPlaces>,
     pub work: Arc<Semaphore>,
     /// One permit, because a workbook unpacks to many times its size.
     pub workbooks: Arc<Semaphore>,
@@ -32,7 +30,6 @@ impl Transfers {
     ) -> Arc<Self> {
         let (context, clock) = (Arc::clone(context), Arc::clone(clock));
         let [work, workbooks] = [RUNNING_EXPORTS, 1].map(|most| Arc::new(Semaphore::new(most)));
-        let places = Arc::clone(&context.dossiers.places);
-        Arc::new(Self { context, clock, bodies, folder, places, work, workbooks })
+        Arc::new(Self { context, clock, bodies, folder, work, workbooks })
     }
 }

@@ -3,7 +3,7 @@
 use domain::json::Kind;
 use domain::{Item, Value};
 
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 
 /// In characters.
 const SHORT: usize = 120;
@@ -14,7 +14,7 @@ const LONG: usize = 1500;
 /// Limit of bytes per page: the HTML is several times as large.
 const MOST_SHOWN: usize = 512 * 1024;
 
-pub fn require_small(members: &str) -> Result<(), Problem> {
+pub fn require_small(members: &str) -> Result<()> {
     if members.len() <= MOST_SHOWN {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use poem::Request;
 use super::Explorer;
 use super::page::{Layout, render};
 use crate::links::CHANGE_STREAM;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::{ChangesQuery, query_of, with_query};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
@@ -48,7 +48,7 @@ fn author(ChangeAuthor { caller, acting, .. }: &ChangeAuthor, names: &CallerName
 }
 
 impl Explorer {
-    pub(super) async fn show_changes(&self, request: &Request) -> Result<String, Problem> {
+    pub(super) async fn show_changes(&self, request: &Request) -> Result<String> {
         let raw = query_of(request);
         let collection = ChangesQuery::group(raw)?;
         let changes = self.latest_changes(caller_of(request), collection, SHOWN).await?;
@@ -67,7 +67,7 @@ impl Explorer {
         caller: &Caller,
         collection: Option<Collection>,
         most: u64,
-    ) -> Result<Vec<ChangeRow>, Problem> {
+    ) -> Result<Vec<ChangeRow>> {
         let log = &self.context.log;
         let changes = log.latest(caller, collection, most).await?;
         let shown = || changes.iter().filter_map(SeenChange::shown);

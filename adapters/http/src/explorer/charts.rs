@@ -26,17 +26,14 @@ pub struct Chart {
 }
 
 pub struct Bar {
-    pub label: String,
-    pub number: String,
-    pub href: Option<String>,
+    pub count: Count,
     pub width: u64,
     pub y: usize,
-    pub text_y: usize,
 }
 
 impl Bar {
     pub fn short_label(&self) -> String {
-        shortened(&self.label, LABEL)
+        shortened(&self.count.label, LABEL)
     }
 }
 
@@ -89,11 +86,8 @@ impl Chart {
             counts.iter().map(|count| format!("{}: {}", count.label, count.number)).collect();
         let bar = |(index, count): (usize, Count)| Bar {
             width: scaled(count.items, largest, width).max(1),
-            label: count.label,
-            number: count.number,
-            href: count.href,
             y: index * ROW,
-            text_y: index * ROW + 15,
+            count,
         };
         let bars: Vec<_> = counts.into_iter().enumerate().map(bar).collect();
         let (height, summary) = (bars.len() * ROW, format!("{title}: {}", listed.join(", ")));
@@ -132,8 +126,8 @@ mod tests {
         let widths: Vec<_> = chart.bars.iter().map(|bar| bar.width).collect();
         assert_eq!(chart.bars.len(), MOST_BARS);
         assert_eq!((widths[0], widths[1]), (WIDTH, WIDTH / 20));
-        assert_eq!(chart.bars[11].label, "9 others");
-        assert_eq!(chart.bars[11].number, "45");
+        assert_eq!(chart.bars[11].count.label, "9 others");
+        assert_eq!(chart.bars[11].count.number, "45");
         assert!(Chart::new("empty", Vec::new()).bars.is_empty());
     }
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use application::query::Total;
-use application::{
-    ApplicationError, Caller, ItemAddress, ListedItem, Listing, MemberCounts, ValueCount, View,
-};
+use application::{Caller, ItemAddress, ListedItem, Listing, MemberCounts, ValueCount, View};
 use askama::Template;
 use domain::{ItemId, Operation, Value};
 use poem::Request;
@@ -16,10 +14,10 @@ use super::charts::{Chart, Count};
 use super::filters::{RefusedFilter, without_refused};
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{Explorer, target};
+use super::{Explorer, found, target};
 use crate::groups::Group;
 use crate::headers::link::Targets;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::{
     CollectionQuery, EXPORT_PARAMETERS, OF_A_PAGE, OPERATORS, Parameter, pieces, query_of, values,
     with_query, without,
@@ -34,11 +32,11 @@ struct CollectionPage<'a> {
     group: Group,
     total: String,
     query: Query<'a>,
-    columns: Vec<ColumnHead>,
+    columns: Vec<ColumnHead<'a>>,
     rows: Vec<ItemRow>,
     pages: Pages,
-    members: Vec<MemberChoice>,
-    operators: Vec<(&'static str, &'static str)>,
+    /// Names and descriptions; true for the columns that are shown.
+    members: Vec<(&'static str, &'static str, bool)>,
     /// The form shows the first one.
     refused: Vec<RefusedFilter>,
     as_of: Option<String>,
@@ -58,11 +56,8 @@ struct Query<'a> {
     path: String,
 }
 
-struct ColumnHead {
-    name: String,
-    sorted: String,
-    direction: &'static str,
-}
+/// A name, the address of the page in this order, and the direction.
+type ColumnHead<'a> = (&'a str, String, &'static str);
 
 struct ItemRow {
     href: String,
@@ -80,24 +75,13 @@ struct Pages {
     last: Option<String>,
 }
 
-struct MemberChoice {
-    name: &'static str,
-    description: &'static str,
-    is_shown: bool,
-}
-
-struct Chip {
-    text: String,
-    without: String,
-}
-
 impl Explorer {
     /// Ignores malformed filters, but with an error status.
     pub(super) async fn show_collection(
         &self,
         group: Group,
         request: &Request,
-    ) -> Result<(StatusCode, String), Problem> {
+    ) -> Result<(StatusCode, String)> {
         let (raw, refused) = without_refused(group, query_of(request));
         let raw = &*raw;
         let status = if refused.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
@@ -123,11 +107,8 @@ impl Explorer {
         };
         let as_of = query.as_of.map(|time| TIME.timestamp_to_string(&time));
         let is_shown = |name: &str| names.iter().any(|shown| **shown == *name);
-        let members = group.members_by_name().map(|(name, description, _)| MemberChoice {
-            name,
-            description,
-            is_shown: is_shown(name),
-        });
+        let members = group.members_by_name();
+        let members = members.map(|(name, description, _)| (name, description, is_shown(name)));
         let shown = Query { raw, path: path.clone() };
         let may = |operation| self.may(caller_of(request), group.collection, operation);
         let may_create = may(Operation::Create);
@@ -139,7 +120,6 @@ impl Explorer {
             rows: self.rows(group, &listing, &names, as_of.as_deref()),
             pages: Pages::of(&listing, &query.targets(&path, &listing)),
             members: members.collect(),
-            operators: OPERATORS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
             as_of,
             now: self.present(caller_of(request), parent, &path).await?,
             counts: shown.counts(&listing),
@@ -158,14 +138,11 @@ impl Explorer {
         caller: &Caller,
         parent: Option<(Group, ItemId)>,
         path: &str,
-    ) -> Result<String, Problem> {
+    ) -> Result<String> {
         let Some((of, id)) = parent else { return Ok(path.to_owned()) };
         let address = ItemAddress { parent: None, id };
-        match self.service(of)?.get(caller, address, &View::default()).await {
-            Ok(_) => Ok(path.to_owned()),
-            Err(ApplicationError::ItemNotFound) => Ok(self.links.item(of.collection, id)),
-            Err(error) => Err(error.into()),
-        }
+        let shown = found(self.service(of)?.get(caller, address, &View::default()).await)?;
+        Ok(shown.map_or_else(|| self.links.item(of.collection, id), |_| path.to_owned()))
     }
 
     fn rows(
@@ -237,21 +214,20 @@ impl Query<'_> {
         Some(Chart::new(format!("By {}", member.replace('_', " ")), bars))
     }
 
-    fn chips(&self) -> Vec<Chip> {
+    /// Returns the filters, each with the address of the page without it.
+    fn chips(&self) -> Vec<(String, String)> {
         let kept = without(self.raw, &OF_A_PAGE);
         let chip = |(index, piece): (usize, &&str)| {
             let Ok(Parameter::Filter(filter)) = Parameter::read(piece) else { return None };
             let operator = filter.operator.as_deref().unwrap_or("eq");
-            let others = [&kept[..index], &kept[index + 1..]].concat();
-            Some(Chip {
-                text: format!("{} {operator} {}", filter.member, filter.value),
-                without: with_query(&self.path, &others.join("&")),
-            })
+            let others = [&kept[..index], &kept[index + 1..]].concat().join("&");
+            let text = format!("{} {operator} {}", filter.member, filter.value);
+            Some((text, with_query(&self.path, &others)))
         };
         kept.iter().enumerate().filter_map(chip).collect()
     }
 
-    fn column(&self, name: &str, is_past: bool) -> ColumnHead {
+    fn column<'n>(&self, name: &'n str, is_past: bool) -> ColumnHead<'n> {
         let sort = self.value("sort");
         let (direction, next) = if sort == name {
             ("ascending", format!("-{name}"))
@@ -262,12 +238,11 @@ impl Query<'_> {
         };
         let sort = format!("sort={}", escaped(&next));
         let sorted = if is_past { String::new() } else { self.with("sort", &sort) };
-        ColumnHead { name: name.to_owned(), sorted, direction }
+        (name, sorted, direction)
     }
 
     fn with(&self, replaced: &str, piece: &str) -> String {
-        let [page, cursor] = OF_A_PAGE;
-        let mut query = without(self.raw, &[replaced, page, cursor]);
+        let mut query = without(self.raw, &[&OF_A_PAGE[..], &[replaced]].concat());
         query.push(piece);
         with_query(&self.path, &query.join("&"))
     }

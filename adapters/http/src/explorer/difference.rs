@@ -11,7 +11,7 @@ use super::page::{Layout, render};
 use super::{Explorer, target};
 use crate::endpoints::resources::work_on_both;
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::{invalid, query_of, two_versions};
 use crate::request::caller::caller_of;
 
@@ -26,17 +26,11 @@ struct DifferencePage<'a> {
     unchanged: usize,
 }
 
-struct ChangedMember {
-    name: String,
-    values: [(ShownValue, &'static str); 2],
-}
+/// A name, and the values before and after with their marks.
+type ChangedMember = (String, [(ShownValue, &'static str); 2]);
 
 impl Explorer {
-    pub(super) async fn show_difference(
-        &self,
-        group: Group,
-        request: &Request,
-    ) -> Result<String, Problem> {
+    pub(super) async fn show_difference(&self, group: Group, request: &Request) -> Result<String> {
         let [from, to] = two_versions(query_of(request))?;
         if from == to {
             return Err(invalid("`from` and `to` must be different versions."));
@@ -76,7 +70,7 @@ fn compare(before: &str, after: &str) -> (Vec<ChangedMember>, usize) {
             unchanged += 1;
         } else {
             let values = [(ShownValue::of(before), "removed"), (ShownValue::of(after), "added")];
-            changed.push(ChangedMember { name: cells::name(name), values });
+            changed.push((cells::name(name), values));
         }
     }
     (changed, unchanged)
@@ -92,7 +86,7 @@ mod tests {
             compare(r#"{"a":1,"b":"x","c":[1]}"#, r#"{"c":[1],"b":"y","d":null,"e":2}"#);
         let changed: Vec<_> = changed
             .iter()
-            .map(|it| format!("{} {}→{}", it.name, it.values[0].0.short(), it.values[1].0.short()))
+            .map(|it| format!("{} {}→{}", it.0, it.1[0].0.short(), it.1[1].0.short()))
             .collect();
         assert_eq!((changed.join(","), unchanged), ("b x→y,d →,e →2,a 1→".to_owned(), 1));
     }

@@ -12,7 +12,7 @@ use super::cells::{self, ShownValue};
 use super::page::{Layout, render};
 use super::{Explorer, target};
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 
@@ -22,12 +22,11 @@ struct FormPage<'a> {
     layout: Layout<'a>,
     api: String,
     method: &'static str,
-    noun: &'static str,
+    group: Group,
     tag: String,
     parent: Option<(String, String)>,
     pages: String,
     fields: Vec<FormField>,
-    is_open: bool,
     can_add: bool,
     json: String,
 }
@@ -76,7 +75,7 @@ impl Explorer {
         &self,
         group: Group,
         request: &Request,
-    ) -> Result<String, Problem> {
+    ) -> Result<String> {
         refuse_parameters(request)?;
         let (mut id, mut parent) = (None, None);
         if let Some(of) = group.parent() {
@@ -98,19 +97,16 @@ impl Explorer {
         &self,
         group: Group,
         request: &Request,
-    ) -> Result<String, Problem> {
+    ) -> Result<String> {
         refuse_parameters(request)?;
         let address = target(request)?;
-        let (shown, _) =
-            self.service(group)?.get(caller_of(request), address, &View::default()).await?;
+        let (service, caller) = (self.service(group)?, caller_of(request));
+        let (shown, _) = service.get(caller, address, &View::default()).await?;
         let item = &shown.item;
         cells::require_small(&item.members)?;
         let title = format!("Edit {}", cells::title(item, group.columns));
         let path = format!("{}/{}", group.path, item.id);
-        let editable = self
-            .service(group)?
-            .editable(caller_of(request), Operation::Replace, Some(address))
-            .await?;
+        let editable = service.editable(caller, Operation::Replace, Some(address)).await?;
         let members = format!("{{{}}}", Content::other_members(&item.members));
         let form = self.form(group, title, (&path, ""), (&members, &editable));
         render(&FormPage { tag: self.tag(&shown), ..form })
@@ -128,12 +124,11 @@ impl Explorer {
             layout: self.layout(title, group.collection.name(), command),
             api: self.links.to(path),
             method: "PUT",
-            noun: group.noun(),
+            group,
             tag: String::new(),
             parent: None,
             pages: self.links.collection(group.collection),
             fields: fields(group, Value::from_encoded(members), editable),
-            is_open: group.collection.is_open(),
             can_add: group.collection.is_open() && editable.has_others(),
             json: members.to_owned(),
         }

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::Explorer;
 use super::page::{Layout, render};
-use crate::problem::{Problem, ProblemKind, kinds};
+use crate::problem::{Problem, ProblemKind, Result, kinds};
 
 #[derive(Template)]
 #[template(path = "explorer/problems.html")]
@@ -23,11 +23,11 @@ struct ExplanationPage<'a> {
 }
 
 impl Explorer {
-    pub fn problems(&self) -> Result<String, Problem> {
+    pub fn problems(&self) -> Result<String> {
         render(&ProblemsPage { layout: self.layout("Problems", "", None), kinds: kinds::ALL })
     }
 
-    pub fn problem(&self, kind: &'static ProblemKind) -> Result<String, Problem> {
+    pub fn problem(&self, kind: &'static ProblemKind) -> Result<String> {
         let example = Problem::new(kind, format!("{}.", kind.title));
         let example = example.to_json(&self.context.base_url, "/v1/proposals");
         render(&ExplanationPage {
@@ -38,7 +38,7 @@ impl Explorer {
         })
     }
 
-    pub fn relation(&self, name: &str, text: &str) -> Result<String, Problem> {
+    pub fn relation(&self, name: &str, text: &str) -> Result<String> {
         let target = format!("{}/v1/…", self.context.base_url);
         let example = serde_json::json!({ "_links": { name: { "href": target } } });
         render(&ExplanationPage {

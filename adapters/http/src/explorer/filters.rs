@@ -24,7 +24,7 @@ pub fn without_refused(group: Group, query: &str) -> (Cow<'_, str>, Vec<RefusedF
     let mut is_understood = |piece: &&str| {
         let Ok(Parameter::Filter(filter)) = Parameter::read(piece) else { return true };
         let Err(problem) = CollectionQuery::read(group, piece, None) else { return true };
-        refused.push(RefusedFilter { filter, detail: problem.detail().to_owned() });
+        refused.push(RefusedFilter { filter, detail: problem.detail });
         false
     };
     let kept: Vec<_> = pieces(query).filter(|piece| is_understood(piece)).collect();

@@ -12,7 +12,7 @@ use crate::base_url::BaseUrl;
 use crate::endpoints::documentation::StaticContent;
 use crate::headers::content_policy::POLICY;
 use crate::headers::media_type::MediaType;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 const ROOT: &str = "/guide";
 
@@ -70,29 +70,22 @@ impl Chapter {
 #[template(path = "explorer/guide.html")]
 struct GuidePage<'a> {
     layout: Layout<'a>,
-    chapters: Vec<ChapterLink>,
+    /// Addresses and titles; true for the current one.
+    chapters: Vec<(String, &'static str, bool)>,
     text: String,
-    next: Option<ChapterLink>,
-}
-
-pub struct ChapterLink {
-    pub href: String,
-    pub title: &'static str,
-    pub is_current: bool,
+    next: Option<(String, &'static str, bool)>,
 }
 
 impl Explorer {
-    pub(super) fn guide(&self) -> Result<Vec<StaticPage>, Problem> {
+    pub(super) fn guide(&self) -> Result<Vec<StaticPage>> {
         let following = CHAPTERS.iter().map(Some).chain([None]);
         let pages = std::iter::once(&CONTENTS).chain(&CHAPTERS).zip(following);
         pages.map(|(chapter, next)| self.chapter(chapter, next)).collect()
     }
 
-    fn chapter(&self, chapter: &Chapter, next: Option<&Chapter>) -> Result<StaticPage, Problem> {
-        let link = |other: &Chapter| ChapterLink {
-            href: self.links.to(&other.path()),
-            title: other.title(),
-            is_current: other.name == chapter.name,
+    fn chapter(&self, chapter: &Chapter, next: Option<&Chapter>) -> Result<StaticPage> {
+        let link = |other: &Chapter| {
+            (self.links.to(&other.path()), other.title(), other.name == chapter.name)
         };
         let html = render(&GuidePage {
             layout: self.layout(chapter.title(), "guide", None),

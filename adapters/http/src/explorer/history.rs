@@ -1,6 +1,6 @@
 //! The page of an item's history: its versions, newest first, each with a way to restore it.
 
-use application::{ApplicationError, Caller, CallerNames, ItemAddress, LoggedChange, View};
+use application::{Caller, CallerNames, ItemAddress, LoggedChange, View};
 use askama::Template;
 use domain::Operation;
 use poem::Request;
@@ -8,9 +8,9 @@ use poem::Request;
 use super::changes::ChangeRow;
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{Explorer, target};
+use super::{Explorer, found, target};
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::{VersionsQuery, query_of};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
@@ -41,11 +41,7 @@ struct VersionRow {
 }
 
 impl Explorer {
-    pub(super) async fn show_history(
-        &self,
-        group: Group,
-        request: &Request,
-    ) -> Result<String, Problem> {
+    pub(super) async fn show_history(&self, group: Group, request: &Request) -> Result<String> {
         let query = VersionsQuery::read(query_of(request))?;
         self.history(caller_of(request), group, target(request)?, &query).await
     }
@@ -56,17 +52,13 @@ impl Explorer {
         group: Group,
         item: ItemAddress,
         query: &VersionsQuery,
-    ) -> Result<String, Problem> {
+    ) -> Result<String> {
         let service = self.service(group)?;
         let (page, size) = (query.page, query.page_size);
-        let found = service.versions(caller, item, page, size).await?;
-        let names = self.context.log.caller_names(found.versions.iter()).await?;
+        let past = service.versions(caller, item, page, size).await?;
+        let names = self.context.log.caller_names(past.versions.iter()).await?;
         // Needed for the condition of a restoration.
-        let current = match service.get(caller, item, &View::default()).await {
-            Ok((shown, _)) => Some(shown),
-            Err(ApplicationError::ItemNotFound) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let current = found(service.get(caller, item, &View::default()).await)?;
         let can_restore = match &current {
             Some(_) => {
                 let allowed = service.allowed(caller, &[item.id]).await?;
@@ -75,7 +67,7 @@ impl Explorer {
             None => self.may(caller, group.collection, Operation::Create),
         };
         let own = self.links.item(group.collection, item.id);
-        let latest = found.latest.number();
+        let latest = past.latest.number();
         let api = format!("{}/{}", group.path, item.id);
         let title = format!("History of {} {}", group.item_name, item.id);
         let command = self.command(&format!("{api}/versions"), "");
@@ -85,10 +77,10 @@ impl Explorer {
             layout: self.layout(title, group.collection.name(), command),
             noun: group.noun(),
             exists: current.is_some(),
-            tag: current.map(|shown| self.tag(&shown)).unwrap_or_default(),
+            tag: current.map(|(shown, _)| self.tag(&shown)).unwrap_or_default(),
             api: self.links.to(&api),
             latest,
-            versions: found.versions.iter().map(|it| self.row(it, &names, &own, latest)).collect(),
+            versions: past.versions.iter().map(|it| self.row(it, &names, &own, latest)).collect(),
             can_restore,
             newer: (page > 1).then(|| to(page - 1)),
             older: (page < pages).then(|| to(page + 1)),

@@ -10,7 +10,7 @@ use super::collection::exported;
 use super::page::{Layout, render};
 use crate::groups::Group;
 use crate::links::{EXPORTS, IMPORTS};
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::with_query;
 use crate::request::caller::caller_of;
 
@@ -26,7 +26,7 @@ struct ImportPage<'a> {
 }
 
 impl Explorer {
-    pub(super) fn show_import(&self, group: Group, request: &Request) -> Result<String, Problem> {
+    pub(super) fn show_import(&self, group: Group, request: &Request) -> Result<String> {
         let (access, caller) = (&self.context.changing.access, caller_of(request));
         access.require(caller, group.collection, &[Operation::Create])?;
         let name = group.collection.name();

@@ -1,20 +1,20 @@
 //! The page of an item: members, links, and remarks of rules.
 
-use application::{ApplicationError, Caller, ItemAddress, Links, ShownItem, View};
+use application::{Caller, ItemAddress, Links, ShownItem, View};
 use askama::Template;
 use domain::content::META;
-use domain::{Collection, Content, ItemId, Operation, Operations, Value, Verdict, Violation};
+use domain::{Collection, Content, Item, ItemId, Operation, Operations, Value, Verdict};
 use jiff::Timestamp;
 use poem::Request;
 
 use super::cells::{self, ShownValue};
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{Explorer, target};
+use super::{Explorer, found, target};
 use crate::groups::{Group, GroupSpec};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::history::completed;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::{VersionsQuery, item_time, query_of, with_query};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
@@ -23,9 +23,8 @@ use crate::time::TIME;
 #[template(path = "explorer/item.html")]
 struct ItemPage<'a> {
     layout: Layout<'a>,
-    version: i64,
-    created_at: String,
-    updated_at: String,
+    group: Group,
+    item: &'a Item,
     as_of: Option<String>,
     removed_at: Option<String>,
     own: String,
@@ -34,13 +33,14 @@ struct ItemPage<'a> {
     playground: String,
     dossier: Option<String>,
     members: Vec<ShownMember>,
-    content: Option<ShownContent>,
-    upload: Option<UploadForm>,
-    links: Vec<RelatedItem>,
-    errors: Vec<Violation>,
-    warnings: Vec<Violation>,
+    /// With its address.
+    content: Option<(Content, String)>,
+    /// The limit in bytes. `None` if the caller may not write the content.
+    most_upload: Option<u64>,
+    /// Relations, descriptions and addresses.
+    links: Vec<(&'static str, &'static str, String)>,
+    verdict: Verdict,
     tag: String,
-    noun: &'static str,
     api: String,
     after_deletion: String,
     allowed: Operations,
@@ -52,23 +52,6 @@ impl ItemPage<'_> {
     }
 }
 
-struct ShownContent {
-    name: String,
-    media_type: String,
-    size: u64,
-    readable_size: String,
-    stored_at: String,
-    digest: String,
-    href: String,
-}
-
-struct UploadForm {
-    href: String,
-    /// In bytes.
-    most: u64,
-    readable_most: String,
-}
-
 struct ShownMember {
     name: String,
     description: &'static str,
@@ -76,18 +59,8 @@ struct ShownMember {
     href: Option<String>,
 }
 
-struct RelatedItem {
-    relation: &'static str,
-    text: &'static str,
-    href: String,
-}
-
 impl Explorer {
-    pub(super) async fn show_item(
-        &self,
-        group: Group,
-        request: &Request,
-    ) -> Result<String, Problem> {
+    pub(super) async fn show_item(&self, group: Group, request: &Request) -> Result<String> {
         let (caller, raw) = (caller_of(request), query_of(request));
         let as_of = item_time(raw)?;
         let address = target(request)?;
@@ -104,30 +77,26 @@ impl Explorer {
         let own = self.links.item(group.collection, item.id);
         let path = format!("{}/{}", group.path, item.id);
         let (is_past, command) = (as_of.is_some(), self.command(&path, raw));
+        let dossier = self.links.to(&format!("{path}/dossier.zip"));
         render(&ItemPage {
             layout: self.layout(
                 cells::title(item, group.columns),
                 group.collection.name(),
                 command,
             ),
-            version: item.version.number(),
-            created_at: TIME.timestamp_to_string(&item.created_at),
-            updated_at: TIME.timestamp_to_string(&item.updated_at),
+            group,
+            item,
             as_of: as_of.map(|time| TIME.timestamp_to_string(&time)),
             removed_at: removed_at.map(|time| TIME.timestamp_to_string(&time)),
             address: with_query(&format!("{}{own}", self.context.base_url.origin()), raw),
             playground: self.links.playground(group.collection, item.id),
-            dossier: group
-                .has_dossier()
-                .then(|| with_query(&self.links.to(&format!("{path}/dossier.zip")), raw)),
+            dossier: group.has_dossier().then(|| with_query(&dossier, raw)),
             members: self.members(group, &shown),
             content: self.content(&path, &shown, is_past),
-            upload: self.upload_form(caller, group, (address, allowed, is_past)).await?,
+            most_upload: self.most_upload(caller, group, (address, allowed, is_past)).await?,
             links: self.links_of(caller, group, &shown, as_of),
-            errors: verdict.errors.iter().cloned().collect(),
-            warnings: verdict.warnings.iter().cloned().collect(),
+            verdict,
             tag: self.tag(&shown),
-            noun: group.noun(),
             api: self.links.to(&path),
             after_deletion: if allowed.contains(Operation::History) {
                 format!("{own}/history")
@@ -146,18 +115,15 @@ impl Explorer {
         group: Group,
         address: ItemAddress,
         as_of: Option<Timestamp>,
-    ) -> Result<Option<(ShownItem, Verdict, Option<Timestamp>)>, Problem> {
+    ) -> Result<Option<(ShownItem, Verdict, Option<Timestamp>)>> {
         let service = self.service(group)?;
         if let Some(time) = as_of {
             let (past, item) = service.get_at(caller, address, time, None).await?;
             let shown = ShownItem { item, links: Links::default() };
             return Ok(Some((shown, Verdict::default(), past.change.removed_at)));
         }
-        match service.examine(caller, address, &View::default()).await {
-            Ok((shown, _, verdict)) => Ok(Some((shown, verdict, None))),
-            Err(ApplicationError::ItemNotFound) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let now = found(service.examine(caller, address, &View::default()).await)?;
+        Ok(now.map(|(shown, _, verdict)| (shown, verdict, None)))
     }
 
     fn members(&self, group: Group, shown: &ShownItem) -> Vec<ShownMember> {
@@ -179,40 +145,25 @@ impl Explorer {
     }
 
     /// The content of a version keeps its address.
-    fn content(&self, path: &str, shown: &ShownItem, is_past: bool) -> Option<ShownContent> {
-        let content = Content::of(&shown.item.members)?;
-        let Content { media_type, filename, size, digest, stored_at } = content;
+    fn content(&self, path: &str, shown: &ShownItem, is_past: bool) -> Option<(Content, String)> {
         let version = shown.item.version.number();
         let of = if is_past { format!("/versions/{version}") } else { String::new() };
-        Some(ShownContent {
-            name: filename.map_or_else(|| "unnamed".to_owned(), Into::into),
-            media_type: media_type.into(),
-            size,
-            readable_size: readable_size(size),
-            stored_at: TIME.timestamp_to_string(&stored_at),
-            digest: digest.to_string(),
-            href: self.links.to(&format!("{path}{of}/content")),
-        })
+        let href = self.links.to(&format!("{path}{of}/content"));
+        Some((Content::of(&shown.item.members)?, href))
     }
 
-    /// `None` if the caller may not write the content of the item.
-    async fn upload_form(
+    async fn most_upload(
         &self,
         caller: &Caller,
         group: Group,
         (item, allowed, is_past): (ItemAddress, Operations, bool),
-    ) -> Result<Option<UploadForm>, Problem> {
+    ) -> Result<Option<u64>> {
         let has_content = group.collection.spec().holds_content && !is_past;
         if !has_content || !allowed.contains(Operation::Patch) {
             return Ok(None);
         }
         let editable = self.service(group)?.editable(caller, Operation::Patch, Some(item)).await?;
-        let most = self.context.contents.most;
-        Ok(editable.has_content().then(|| UploadForm {
-            href: self.links.to(&format!("{}/{}/content", group.path, item.id)),
-            most,
-            readable_most: readable_size(most),
-        }))
+        Ok(editable.has_content().then_some(self.context.contents.most))
     }
 
     fn href_of(&self, group: Group, shown: &ShownItem, name: &str) -> Option<String> {
@@ -229,11 +180,10 @@ impl Explorer {
         group: Group,
         shown: &ShownItem,
         as_of: Option<Timestamp>,
-    ) -> Vec<RelatedItem> {
+    ) -> Vec<(&'static str, &'static str, String)> {
         let (collection, item) = (group.collection, &shown.item);
-        let to = |relation, text, href| RelatedItem { relation, text, href };
         let item_link = |relation, of, id: ItemId| {
-            to(relation, GroupSpec::of(of).noun(), self.links.item(of, id))
+            (relation, GroupSpec::of(of).noun(), self.links.item(of, id))
         };
         let mut links: Vec<_> = collection
             .relations()
@@ -251,13 +201,13 @@ impl Explorer {
         let may_read = |of: &Collection| self.may(caller, *of, Operation::Read);
         for child in collection.children().filter(may_read) {
             let href = format!("{}{at}", self.links.children(collection, item.id, child));
-            links.push(to(child.name(), GroupSpec::of(child).items_name, href));
+            links.push((child.name(), GroupSpec::of(child).items_name, href));
         }
         for other in collection.referrers().filter(may_read) {
             for reference in other.spec().references.iter().filter(|it| it.to == collection.name())
             {
                 let href = self.links.filtered(other, reference.member, &item.id.to_string());
-                links.push(to(other.name(), GroupSpec::of(other).items_name, href));
+                links.push((other.name(), GroupSpec::of(other).items_name, href));
             }
         }
         links
@@ -273,7 +223,9 @@ impl Explorer {
 
 /// In decimal units, as `content.js` shows it.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn readable_size(bytes: u64) -> String {
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
+fn readable_size(bytes: &u64) -> String {
+    let bytes = *bytes;
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match units.iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
@@ -296,7 +248,7 @@ mod tests {
             (4_250_000, "4.2 MB"),
             (5 << 30, "5.4 GB"),
         ] {
-            assert_eq!(readable_size(bytes), expected);
+            assert_eq!(readable_size(&bytes), expected);
         }
     }
 }

@@ -26,7 +26,7 @@ mod rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use application::{Caller, ItemAddress, Readiness, ResourceService};
+use application::{ApplicationError, Caller, ItemAddress, Readiness, ResourceService};
 use domain::{Collection, ItemId, Operation};
 use poem::http::StatusCode;
 use poem::{Request, Response};
@@ -40,7 +40,7 @@ use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::MethodRouter;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 use crate::query::query_of;
 use links::ExplorerLinks;
 
@@ -105,7 +105,7 @@ impl Explorer {
         Arc::new(Self { context, groups, store, deployment, links, audits })
     }
 
-    pub async fn overview(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+    pub async fn overview(self: Arc<Self>, request: Request) -> Result<Response> {
         answer((self, ExplorerPage::Overview), request).await
     }
 
@@ -150,11 +150,7 @@ impl Explorer {
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()
     }
 
-    async fn show(
-        &self,
-        page: ExplorerPage,
-        request: &Request,
-    ) -> Result<(StatusCode, String), Problem> {
+    async fn show(&self, page: ExplorerPage, request: &Request) -> Result<(StatusCode, String)> {
         let shown = match page {
             ExplorerPage::Overview => self.show_overview(request).await,
             ExplorerPage::Changes => self.show_changes(request).await,
@@ -178,21 +174,30 @@ impl Explorer {
         access.permissions(caller).has_some(collection, operation)
     }
 
-    fn service(&self, group: Group) -> Result<&ResourceService, Problem> {
+    fn service(&self, group: Group) -> Result<&ResourceService> {
         let known = self.groups.iter().find(|known| known.group.collection == group.collection);
         known.map(|known| known.service.as_ref()).ok_or_else(Problem::item_not_found)
     }
 }
 
-fn target(request: &Request) -> Result<ItemAddress, Problem> {
+fn target(request: &Request) -> Result<ItemAddress> {
     let id = request.raw_path_param(ITEM_PARAMETER).and_then(ItemId::parse);
     Ok(ItemAddress { parent: None, id: id.ok_or_else(Problem::item_not_found)? })
+}
+
+/// `None` if the item is missing or was removed.
+fn found<T>(read: application::Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(ApplicationError::ItemNotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn answer(
     (explorer, page): (Arc<Explorer>, ExplorerPage),
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     if let Some(location) = forms::redirection(query_of(&request)) {
         return Ok(explorer.redirect(request.uri().path(), &location));
     }

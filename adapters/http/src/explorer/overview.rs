@@ -18,7 +18,7 @@ use super::page::{Layout, render};
 use super::{Deployment, ExploredGroup, Explorer};
 use crate::groups::Group;
 use crate::links::CHANGE_STREAM;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 use crate::time::TIME;
@@ -37,7 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[template(path = "explorer/overview.html")]
 struct OverviewPage<'a> {
     layout: Layout<'a>,
-    groups: Vec<GroupCount>,
+    /// With their addresses and numbers of items.
+    groups: Vec<(Group, String, String)>,
     charts: Vec<Chart>,
     counted_at: Option<String>,
     changes: Vec<ChangeRow>,
@@ -48,19 +49,14 @@ struct OverviewPage<'a> {
     is_ready: bool,
 }
 
-struct GroupCount {
-    group: Group,
-    href: String,
-    total: String,
-}
-
 impl Explorer {
-    pub(super) async fn show_overview(&self, request: &Request) -> Result<String, Problem> {
+    pub(super) async fn show_overview(&self, request: &Request) -> Result<String> {
         refuse_parameters(request)?;
         let caller = caller_of(request);
         let mut groups = Vec::with_capacity(self.groups.len());
         for known in self.readable(caller) {
-            groups.push(self.count(caller, known).await?);
+            let href = self.links.collection(known.group.collection);
+            groups.push((known.group, href, count(caller, known).await?));
         }
         let (charts, counted_at) = self.charts(caller).await?;
         let check = tokio::time::timeout(PATIENCE, self.store.check()).await;
@@ -82,19 +78,7 @@ impl Explorer {
         self.groups.iter().filter(|known| self.may(caller, known.group.collection, Operation::Read))
     }
 
-    async fn count(&self, caller: &Caller, known: &ExploredGroup) -> Result<GroupCount, Problem> {
-        let group = known.group;
-        let mut first = PageRequest::plain(1, 1);
-        first.view.fields = Some([].into());
-        let listing = known.service.list(caller, None, &first).await?;
-        let total = match listing.content.total {
-            Total::Exact(total) | Total::AtLeast(total) => total.to_string(),
-            Total::NotCounted => String::new(),
-        };
-        Ok(GroupCount { group, href: self.links.collection(group.collection), total })
-    }
-
-    async fn charts(&self, caller: &Caller) -> Result<(Vec<Chart>, Option<String>), Problem> {
+    async fn charts(&self, caller: &Caller) -> Result<(Vec<Chart>, Option<String>)> {
         let (mut charts, mut counted_at) = (Vec::new(), None);
         for known in self.readable(caller) {
             let collection = known.group.collection;
@@ -164,6 +148,16 @@ impl Explorer {
             (self.links.collection(collection), escaped(member), escaped(year));
         format!("{path}?filter[{member}][gte]={year}-01-01&filter[{member}][lte]={year}-12-31")
     }
+}
+
+async fn count(caller: &Caller, known: &ExploredGroup) -> Result<String> {
+    let mut first = PageRequest::plain(1, 1);
+    first.view.fields = Some([].into());
+    let listing = known.service.list(caller, None, &first).await?;
+    Ok(match listing.content.total {
+        Total::Exact(total) | Total::AtLeast(total) => total.to_string(),
+        Total::NotCounted => String::new(),
+    })
 }
 
 fn name_of(member: &CountedMember) -> String {

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use bytes::Bytes;
-use domain::Violation;
 use poem::http::StatusCode;
 use poem::http::header::{CONTENT_TYPE, LOCATION};
 use poem::{Request, Response};
@@ -14,13 +13,14 @@ use crate::endpoints::documentation::StaticContent;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links::SIGN_IN;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::with_query;
 
 pub struct Layout<'a> {
     pub links: &'a ExplorerLinks,
     pub title: String,
-    pub entries: Vec<MenuEntry>,
+    /// Addresses and names; true for the current one.
+    pub entries: Vec<(String, &'static str, bool)>,
     pub command: Option<String>,
     /// `None` if callers are not identified.
     pub sign_in: Option<String>,
@@ -43,25 +43,15 @@ fn marked(text: &str) -> String {
     escaped.split('`').enumerate().map(mark).collect()
 }
 
-pub struct MenuEntry {
-    pub href: String,
-    pub name: &'static str,
-    pub is_current: bool,
-}
-
 pub type StaticPage = (String, StaticContent);
 
 #[derive(Template)]
 #[template(path = "explorer/problem.html")]
 struct ProblemPage<'a> {
     layout: Layout<'a>,
-    status: u16,
-    code: &'a str,
+    problem: &'a Problem,
     detail: &'a str,
-    explanation: &'a str,
-    errors: Vec<&'a Violation>,
     access: Option<Refusal>,
-    policies: &'a [Box<str>],
 }
 
 #[derive(Clone, Copy)]
@@ -94,7 +84,7 @@ impl Explorer {
         let others = others.map(|(path, name)| (self.links.to(path), name, name));
         let overview = [(self.links.overview(), "overview", "overview")];
         let entries = overview.into_iter().chain(groups).chain(others);
-        let entry = |(href, key, name)| MenuEntry { href, name, is_current: key == current };
+        let entry = |(href, key, name)| (href, name, key == current);
         Layout {
             links: &self.links,
             title: title.into(),
@@ -118,7 +108,7 @@ impl Explorer {
     }
 
     pub(super) fn refuse(&self, problem: &Problem) -> Response {
-        let kind = problem.kind();
+        let kind = problem.kind;
         let layout = self.layout(kind.title, "", None);
         let access = match kind.code {
             code if code == kinds::CREDENTIALS_REQUIRED.code => {
@@ -129,28 +119,24 @@ impl Explorer {
         };
         let page = ProblemPage {
             layout,
-            status: kind.status.as_u16(),
-            code: kind.code,
+            problem,
             detail: match access {
                 Some(Refusal::Policies) => "You are not allowed to see this page.",
-                _ => problem.detail(),
+                _ => &problem.detail,
             },
-            explanation: kind.explanation,
-            errors: problem.violations().collect(),
             access,
-            policies: problem.policies(),
         };
         let mut response = Response::builder()
             .status(kind.status)
             .header(CONTENT_TYPE, MediaType::HTML.header())
             .body(page.render().unwrap_or_default());
-        response.headers_mut().extend(problem.headers().cloned());
+        response.headers_mut().extend(problem.headers.iter().cloned());
         response
     }
 }
 
 /// Answers 304 if the client has the page, unless it is an error page.
-pub fn answer(request: &Request, status: StatusCode, body: Bytes) -> Result<Response, Problem> {
+pub fn answer(request: &Request, status: StatusCode, body: Bytes) -> Result<Response> {
     if status == StatusCode::OK {
         let tag = EntityTag::of_content(&body);
         return content::answer_tagged(request, MediaType::HTML.header(), &tag, body);
@@ -159,7 +145,7 @@ pub fn answer(request: &Request, status: StatusCode, body: Bytes) -> Result<Resp
     Ok(response.header(CONTENT_TYPE, MediaType::HTML.header()).body(body))
 }
 
-pub fn render(page: &impl Template) -> Result<String, Problem> {
+pub fn render(page: &impl Template) -> Result<String> {
     page.render().map_err(|error| {
         tracing::error!(%error, "cannot render a page");
         Problem::new(&kinds::INTERNAL, "Internal error.")

@@ -9,7 +9,7 @@ use super::Explorer;
 use super::page::{Layout, render};
 use crate::groups::{Group, GroupSpec};
 use crate::links::RULE_TRIAL;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::{WhatToTry, query_of, what_to_try};
 use crate::request::caller::caller_of;
 
@@ -24,7 +24,7 @@ struct PlaygroundPage<'a> {
 }
 
 impl Explorer {
-    pub(super) async fn show_playground(&self, request: &Request) -> Result<String, Problem> {
+    pub(super) async fn show_playground(&self, request: &Request) -> Result<String> {
         let WhatToTry { collection, item, rule } = what_to_try(query_of(request))?;
         let known =
             rule.as_deref().map(|id| self.known_rule(caller_of(request), id)).transpose()?;

@@ -10,7 +10,7 @@ use crate::endpoints::documentation::StaticContent;
 use crate::headers::content_policy::{RECEIVER_POLICY, REFERENCE_POLICY};
 use crate::headers::media_type::MediaType;
 use crate::links::RECEIVER;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 #[derive(Template)]
 #[template(path = "explorer/reference.html")]
@@ -42,7 +42,7 @@ pub struct OperationRow<'a> {
 }
 
 impl Explorer {
-    pub fn documentation(&self, document: &Value) -> Result<Vec<StaticPage>, Problem> {
+    pub fn documentation(&self, document: &Value) -> Result<Vec<StaticPage>> {
         let tags = document["tags"].as_array().into_iter().flatten();
         let reference = ReferencePage {
             layout: self.layout("Operations", "operations", None),

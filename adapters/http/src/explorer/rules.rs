@@ -10,7 +10,7 @@ use super::Explorer;
 use super::page::{Layout, render};
 use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::{invalid, is_on, refuse_parameters};
 use crate::request::caller::caller_of;
 
@@ -37,7 +37,6 @@ struct RulePage<'a> {
     can_audit: bool,
     /// For rules in files only.
     written: Option<WrittenRule>,
-    try_href: String,
     audit: Option<Audit>,
 }
 
@@ -50,7 +49,7 @@ pub struct Audit {
 }
 
 impl Explorer {
-    pub(super) fn show_rules(&self, request: &Request) -> Result<String, Problem> {
+    pub(super) fn show_rules(&self, request: &Request) -> Result<String> {
         refuse_parameters(request)?;
         let rules = self.context.changing.catalog.list(caller_of(request));
         let groups = self.groups.iter().map(|known| {
@@ -64,7 +63,7 @@ impl Explorer {
         render(&RulesPage { layout, failed_files, groups })
     }
 
-    pub(super) async fn show_rule(&self, request: &Request) -> Result<String, Problem> {
+    pub(super) async fn show_rule(&self, request: &Request) -> Result<String> {
         let is_audit = is_on(request, "audit")?;
         let caller = caller_of(request);
         let rule =
@@ -78,12 +77,9 @@ impl Explorer {
         self.rule_page(caller, &rule, audit)
     }
 
-    pub(super) fn known_rule(&self, caller: &Caller, id: &str) -> Result<PublishedRule, Problem> {
-        self.context
-            .changing
-            .catalog
-            .get(caller, id)
-            .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "No rule has this name."))
+    pub(super) fn known_rule(&self, caller: &Caller, id: &str) -> Result<PublishedRule> {
+        let rule = self.context.changing.catalog.get(caller, id);
+        rule.ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "No rule has this name."))
     }
 
     pub fn rule_page(
@@ -91,14 +87,13 @@ impl Explorer {
         caller: &Caller,
         rule: &PublishedRule,
         audit: Option<Audit>,
-    ) -> Result<String, Problem> {
+    ) -> Result<String> {
         let command = self.command(&format!("{RULES}/{}", rule.id), "");
         render(&RulePage {
             layout: self.layout(format!("Rule {}", rule.id), "rules", command),
             group: GroupSpec::of(rule.collection).items_name,
             group_href: self.links.collection(rule.collection),
             written: self.context.changing.catalog.written(caller, &rule.id),
-            try_href: self.links.to(&format!("/explore/playground?rule={}", rule.id)),
             can_audit: rule.home == RuleHome::File,
             audit,
             rule,
@@ -106,7 +101,7 @@ impl Explorer {
     }
 
     /// Examines stored items, oldest first, for a bounded time.
-    async fn audit(&self, caller: &Caller, rule: &PublishedRule) -> Result<Audit, Problem> {
+    async fn audit(&self, caller: &Caller, rule: &PublishedRule) -> Result<Audit> {
         let service = self.service(GroupSpec::of(rule.collection))?;
         let _permit = self
             .audits

@@ -7,6 +7,7 @@ mod operation;
 mod table;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use domain::{Collection, Fields, ItemId};
 pub use operation::{GroupOperation, PathForm, VERSION_PARAMETER};
@@ -87,11 +88,8 @@ impl GroupSpec {
     }
 
     /// The forms of its paths.
-    pub fn path_forms(&self) -> impl Iterator<Item = PathForm> + use<> {
-        let operations: Vec<_> = self.operations().collect();
-        let is_served =
-            move |form: &PathForm| operations.iter().any(|operation| operation.form() == *form);
-        PathForm::ALL.into_iter().filter(is_served)
+    pub fn path_forms(&self) -> BTreeSet<PathForm> {
+        self.operations().map(GroupOperation::form).collect()
     }
 
     pub fn response_types(&self) -> Vec<MediaType> {
@@ -131,10 +129,9 @@ impl GroupSpec {
 
     /// The example item as JSON, also used for the demonstration set.
     pub fn example(&self) -> String {
-        let members: Vec<_> = self
-            .members_by_name()
-            .map(|(name, _, example)| format!("\"{name}\":{example}"))
-            .collect();
+        let members = self.members_by_name();
+        let members = members.map(|(name, _, example)| format!("\"{name}\":{example}"));
+        let members: Vec<_> = members.collect();
         format!("{{{}}}", members.join(","))
     }
 

@@ -5,7 +5,7 @@ use poem::http::Method;
 
 pub const VERSION_PARAMETER: &str = "version";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathForm {
     Collection,
     Item,
@@ -18,17 +18,14 @@ pub enum PathForm {
 }
 
 impl PathForm {
-    pub const ALL: [Self; 8] = [
-        Self::Collection,
-        Self::Item,
-        Self::Versions,
-        Self::Version,
-        Self::Difference,
-        Self::Content,
-        Self::VersionContent,
-        Self::Dossier,
-    ];
+    /// Bytes that are not JSON, in a request or a response.
+    pub const fn is_of_bytes(self) -> bool {
+        matches!(self, Self::Content | Self::VersionContent | Self::Dossier)
+    }
 }
+
+/// Method, form of the path, permissions that the gate requires, and writes of items.
+type Row = (Method, PathForm, &'static [Permission], &'static [WriteOperation]);
 
 /// An operation of a group. Unlike [`WriteOperation`], it may read or write several items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,36 +62,53 @@ impl GroupOperation {
     pub const CONTENT: [Self; 4] =
         [Self::GetContent, Self::PutContent, Self::DeleteContent, Self::GetVersionContent];
 
-    pub const fn method(self) -> Method {
+    /// A restore also requires `Create` or `Replace`, depending on whether the item exists.
+    fn row(self) -> Row {
+        use PathForm::{
+            Collection, Content, Difference, Dossier, Item, Version, VersionContent, Versions,
+        };
+        use Permission::{Create, Delete, History, Patch, Read, Replace};
+        use WriteOperation as Write;
         match self {
-            Self::List
-            | Self::Get
-            | Self::ListVersions
-            | Self::GetVersion
-            | Self::Compare
-            | Self::GetContent
-            | Self::GetVersionContent
-            | Self::GetDossier => Method::GET,
-            Self::Create | Self::Continue | Self::Restore => Method::POST,
-            Self::Patch => Method::PATCH,
-            Self::Replace | Self::ReplaceAll | Self::PutContent => Method::PUT,
-            Self::Delete | Self::DeleteContent => Method::DELETE,
+            Self::List => (Method::GET, Collection, &[Read], &[]),
+            Self::Create => (Method::POST, Collection, &[Create], &[Write::Create]),
+            Self::ReplaceAll => {
+                let writes = &[Write::Create, Write::Replace, Write::Delete];
+                (Method::PUT, Collection, &[Read, Create, Replace, Delete], writes)
+            }
+            Self::Get => (Method::GET, Item, &[Read], &[]),
+            Self::Patch => (Method::PATCH, Item, &[Read, Patch], &[Write::Patch]),
+            Self::Replace => (Method::PUT, Item, &[Read, Replace], &[Write::Replace]),
+            Self::Delete => (Method::DELETE, Item, &[Read, Delete], &[Write::Delete]),
+            Self::Continue => (Method::POST, Item, &[Read, Create], &[Write::Create]),
+            Self::ListVersions => (Method::GET, Versions, &[Read, History], &[]),
+            Self::GetVersion => (Method::GET, Version, &[Read, History], &[]),
+            Self::Restore => {
+                (Method::POST, Version, &[Read, History], &[Write::Create, Write::Replace])
+            }
+            Self::Compare => (Method::GET, Difference, &[Read, History], &[]),
+            Self::GetContent => (Method::GET, Content, &[Read], &[]),
+            Self::PutContent => (Method::PUT, Content, &[Read, Patch], &[Write::Patch]),
+            Self::DeleteContent => (Method::DELETE, Content, &[Read, Patch], &[Write::Patch]),
+            Self::GetVersionContent => (Method::GET, VersionContent, &[Read, History], &[]),
+            Self::GetDossier => (Method::GET, Dossier, &[Read], &[]),
         }
     }
 
-    pub const fn form(self) -> PathForm {
-        match self {
-            Self::ListVersions => PathForm::Versions,
-            Self::GetVersion | Self::Restore => PathForm::Version,
-            Self::Compare => PathForm::Difference,
-            Self::GetContent | Self::PutContent | Self::DeleteContent => PathForm::Content,
-            Self::GetVersionContent => PathForm::VersionContent,
-            Self::GetDossier => PathForm::Dossier,
-            Self::List | Self::Create | Self::ReplaceAll => PathForm::Collection,
-            Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => {
-                PathForm::Item
-            }
-        }
+    pub fn method(self) -> Method {
+        self.row().0
+    }
+
+    pub fn form(self) -> PathForm {
+        self.row().1
+    }
+
+    pub fn asks(self) -> &'static [Permission] {
+        self.row().2
+    }
+
+    pub fn writes(self) -> &'static [WriteOperation] {
+        self.row().3
     }
 
     pub fn is_read(self) -> bool {
@@ -104,46 +118,6 @@ impl GroupOperation {
     /// Standbys serve item reads without caller names.
     pub const fn is_served_by_standbys(self) -> bool {
         matches!(self, Self::List | Self::Get | Self::GetVersion | Self::Compare)
-    }
-
-    pub const fn writes(self) -> &'static [WriteOperation] {
-        use WriteOperation::{Create, Delete, Patch, Replace};
-        match self {
-            Self::Create | Self::Continue => &[Create],
-            Self::Replace => &[Replace],
-            Self::Patch | Self::PutContent | Self::DeleteContent => &[Patch],
-            Self::Delete => &[Delete],
-            Self::Restore => &[Create, Replace],
-            Self::ReplaceAll => &[Create, Replace, Delete],
-            Self::List
-            | Self::Get
-            | Self::ListVersions
-            | Self::GetVersion
-            | Self::Compare
-            | Self::GetContent
-            | Self::GetVersionContent
-            | Self::GetDossier => &[],
-        }
-    }
-
-    /// The permissions that the gate requires. A restore also requires `Create` or `Replace`,
-    /// depending on whether the item exists.
-    pub const fn asks(self) -> &'static [Permission] {
-        use Permission::{Create, Delete, History, Patch, Read, Replace};
-        match self {
-            Self::List | Self::Get | Self::GetContent | Self::GetDossier => &[Read],
-            Self::ListVersions
-            | Self::GetVersion
-            | Self::Compare
-            | Self::Restore
-            | Self::GetVersionContent => &[Read, History],
-            Self::Create => &[Create],
-            Self::Continue => &[Read, Create],
-            Self::Replace => &[Read, Replace],
-            Self::Patch | Self::PutContent | Self::DeleteContent => &[Read, Patch],
-            Self::Delete => &[Read, Delete],
-            Self::ReplaceAll => &[Read, Create, Replace, Delete],
-        }
     }
 
     /// Idempotency-Key applies to POST only.
@@ -157,23 +131,14 @@ impl GroupOperation {
     }
 
     /// A body in JSON.
-    pub fn takes_body(self) -> bool {
-        !self.is_read()
-            && !matches!(
-                self,
-                Self::Delete | Self::Restore | Self::PutContent | Self::DeleteContent
-            )
-    }
-
-    /// Bytes that are not JSON, in a request or a response.
-    pub const fn is_of_content(self) -> bool {
+    pub const fn takes_body(self) -> bool {
         matches!(
             self,
-            Self::GetContent
-                | Self::PutContent
-                | Self::DeleteContent
-                | Self::GetVersionContent
-                | Self::GetDossier
+            Self::Create | Self::Patch | Self::Replace | Self::Continue | Self::ReplaceAll
         )
+    }
+
+    pub fn is_of_content(self) -> bool {
+        self.form().is_of_bytes()
     }
 }

@@ -10,13 +10,9 @@ use crate::tables::place::{SheetCells, cell_of};
 
 pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &BaseUrl) -> String {
     let count = |wanted: &str| imported.rows.iter().filter(|row| status(row) == wanted).count();
-    let mut text = format!(
-        r#"{{"created":{},"replaced":{},"unchanged":{},"refused":{},"rows":["#,
-        count("created"),
-        count("replaced"),
-        count("unchanged"),
-        count("refused"),
-    );
+    let statuses = ["created", "replaced", "unchanged", "refused"];
+    let counts = statuses.map(|status| format!("\"{status}\":{},", count(status))).concat();
+    let mut text = format!("{{{counts}\"rows\":[");
     // Written row by row: values would take many times the memory of their text.
     for (place, row) in imported.rows.iter().enumerate() {
         if place > 0 {

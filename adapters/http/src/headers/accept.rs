@@ -31,9 +31,7 @@ fn specificity(range: &str, candidate: &str) -> Option<Specificity> {
 /// The highest quality wins. Ties follow the client's order, then the candidates' order. Without an
 /// Accept header, every type is acceptable.
 pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaType> {
-    let Some(accepted) = elements(headers, &ACCEPT) else {
-        return candidates.first().copied();
-    };
+    let Some(accepted) = elements(headers, &ACCEPT) else { return candidates.first().copied() };
     let ranges: Vec<_> = accepted.collect();
     let best_fit = |candidate: MediaType| {
         let fits = ranges.iter().enumerate().filter_map(|(position, range)| {

@@ -4,31 +4,23 @@
 //! SHA-256 of the preceding text and detects a damaged token.
 
 use application::LogPosition;
-use poem::http::{HeaderMap, HeaderName, HeaderValue};
+use poem::http::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
 use crate::hash::first_64_bits;
-use crate::headers::sole::{Repeated, sole};
-use crate::problem::{Problem, kinds};
+use crate::headers::sole::{Malformed, parsed};
+use crate::problem::{Problem, Result, kinds};
 
 pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
 
-pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
-    let malformed = || {
+pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>> {
+    parsed(headers, &CONSISTENCY_TOKEN, |text| parse(text.trim())).map_err(|Malformed| {
         let detail = "Consistency-Token takes one token, unchanged from the response to a write. Omit the header if you have no token.";
         Problem::new(&kinds::MALFORMED_TOKEN, detail)
-    };
-    let line = sole(headers, &CONSISTENCY_TOKEN).map_err(|Repeated| malformed())?;
-    let Some(line) = line else { return Ok(None) };
-    let position = line.to_str().ok().and_then(|text| parse(text.trim()));
-    position.map(Some).ok_or_else(malformed)
+    })
 }
 
-pub fn token(position: &LogPosition) -> Option<HeaderValue> {
-    HeaderValue::try_from(written(position)).ok()
-}
-
-fn written(LogPosition { history, offset }: &LogPosition) -> String {
+pub fn token(LogPosition { history, offset }: &LogPosition) -> String {
     let position = format!("{offset:x}-{history}");
     let check = first_64_bits(Sha256::new_with_prefix(&position)) >> 32;
     format!("{position}-{check:08x}")
@@ -40,7 +32,7 @@ fn parse(text: &str) -> Option<LogPosition> {
     let offset = u64::from_str_radix(offset, 16).ok()?;
     let position = LogPosition { history: history.into(), offset };
     // Each position has exactly one token.
-    (written(&position) == text).then_some(position)
+    (token(&position) == text).then_some(position)
 }
 
 #[cfg(test)]
@@ -56,8 +48,7 @@ mod tests {
     fn what_is_no_token_is_refused() {
         assert_eq!(read(&HeaderMap::new()).unwrap(), None);
         let position = LogPosition { history: "1f0c22abt1".into(), offset: 0x30_16b3 };
-        let token = token(&position).unwrap();
-        let token = token.to_str().unwrap();
+        let token = &*token(&position);
         assert_eq!(token, "3016b3-1f0c22abt1-e4da2e37", "tokens outlive a build");
         assert_eq!(
             read(&sent(CONSISTENCY_TOKEN, &[&format!(" {token} ")])).unwrap(),
@@ -88,7 +79,7 @@ mod tests {
         #[test]
         fn a_token_comes_back_as_it_was(offset in any::<u64>(), history in "[0-9a-z]{0,40}") {
             let position = LogPosition { history: history.into(), offset };
-            let headers = HeaderMap::from_iter([(CONSISTENCY_TOKEN, token(&position).unwrap())]);
+            let headers = HeaderMap::from_iter([(CONSISTENCY_TOKEN, token(&position).parse().unwrap())]);
             prop_assert_eq!(read(&headers).unwrap(), Some(position));
         }
 

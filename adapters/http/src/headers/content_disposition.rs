@@ -1,30 +1,19 @@
 //! File names in Content-Disposition (RFC 6266).
 
 use domain::ItemId;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, percent_decode_str, utf8_percent_encode};
 use poem::http::header::CONTENT_DISPOSITION;
 use poem::http::{HeaderMap, HeaderValue};
 
 use super::quality_list::split_unquoted;
 use super::sole::sole;
+use super::symbols_except;
 
 /// In bytes.
 const LONGEST: usize = 255;
 
 /// All but `attr-char` of RFC 8187 section 3.2.1.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'!')
-    .remove(b'#')
-    .remove(b'$')
-    .remove(b'&')
-    .remove(b'+')
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'^')
-    .remove(b'_')
-    .remove(b'`')
-    .remove(b'|')
-    .remove(b'~');
+const ENCODED: &AsciiSet = &symbols_except(b"!#$&+-.^_`|~");
 
 /// The types that browsers show without running anything in them.
 const INLINE: [&str; 8] = [

@@ -6,14 +6,12 @@ use domain::ContentDigest;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::quality_list::split_unquoted;
+use crate::problem::{Problem, Result, kinds};
 
 pub const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 pub const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 
 const SHA_256: &str = "sha-256";
-
-#[derive(Debug, PartialEq, Eq)]
-pub struct MalformedDigest(pub HeaderName);
 
 pub fn header(digest: &ContentDigest) -> HeaderValue {
     let line = format!("{SHA_256}=:{}:", STANDARD.encode(digest.bytes()));
@@ -21,11 +19,14 @@ pub fn header(digest: &ContentDigest) -> HeaderValue {
 }
 
 /// Returns the SHA-256 digests in a request. Other algorithms are ignored.
-pub fn announced(headers: &HeaderMap) -> Result<Vec<ContentDigest>, MalformedDigest> {
+pub fn announced(headers: &HeaderMap) -> Result<Vec<ContentDigest>> {
     let mut digests = Vec::new();
     for name in [REPR_DIGEST, CONTENT_DIGEST] {
         for line in headers.get_all(&name) {
-            let malformed = || MalformedDigest(name.clone());
+            let malformed = || {
+                let detail = format!("The header {name} is malformed.");
+                Problem::new(&kinds::MALFORMED_DIGEST, detail)
+            };
             let line = line.to_str().map_err(|_| malformed())?;
             for entry in split_unquoted(line, ',') {
                 let (algorithm, value) = entry.trim().split_once('=').ok_or_else(malformed)?;

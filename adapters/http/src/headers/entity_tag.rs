@@ -10,25 +10,12 @@ use domain::{Collection, ContentDigest, ItemId, Version};
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
 use super::accept::{Coding, accepts_gzip};
 use crate::hash::first_64_bits;
+use crate::problem::{Problem, Result, kinds};
 
 pub const GZIP_SUFFIX: &str = "-gzip";
-
-#[derive(Debug, Error)]
-#[error(
-    "The {0} header must be * or a list of entity tags in double quotes, as in ETag, such as \"3\"."
-)]
-pub struct MalformedCondition(HeaderName);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerRole {
-    Primary,
-    /// Replays the log of the primary.
-    Standby,
-}
 
 /// Strong, without the quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,11 +80,8 @@ impl EntityTag {
 
     /// Commits may become visible in another order at a standby, so the same revision may be
     /// another state there. A standby's tag never matches a condition on a write.
-    pub fn read_at(self, role: ServerRole) -> Self {
-        match role {
-            ServerRole::Primary => self,
-            ServerRole::Standby => Self(format!("s{}", self.0)),
-        }
+    pub fn read_at(self, is_standby: bool) -> Self {
+        if is_standby { Self(format!("s{}", self.0)) } else { self }
     }
 
     pub fn of_content(content: &[u8]) -> Self {
@@ -113,12 +97,8 @@ impl EntityTag {
     }
 
     pub fn of_edition(edition: &str, coding: Option<Coding>) -> Self {
-        Self(
-            coding.map_or_else(
-                || edition.to_owned(),
-                |coding| format!("{edition}-{}", coding.name()),
-            ),
-        )
+        let coding = coding.map(|coding| format!("-{}", coding.name())).unwrap_or_default();
+        Self(format!("{edition}{coding}"))
     }
 
     pub fn header(&self) -> HeaderValue {
@@ -127,7 +107,7 @@ impl EntityTag {
 
     /// Uses weak comparison (section 13.1.2). Returns the tag that the client has, for the 304; it
     /// may be the compressed one.
-    pub fn known_to(&self, headers: &HeaderMap) -> Result<Option<Self>, MalformedCondition> {
+    pub fn known_to(&self, headers: &HeaderMap) -> Result<Option<Self>> {
         Ok(match tags(headers, &IF_NONE_MATCH)? {
             None => None,
             Some(Named::Any) => Some(self.clone()),
@@ -178,7 +158,7 @@ pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
 
 /// Weak tags never match in `If-Match` (strong comparison, RFC 9110 section 13.1.1), but do in
 /// `If-None-Match`. Tags that this service cannot produce match in neither.
-pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, MalformedCondition> {
+pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>> {
     precondition(headers, |opaque| {
         let (version, hash) =
             opaque.split_once('-').map_or((opaque, None), |(version, hash)| (version, Some(hash)));
@@ -188,15 +168,11 @@ pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, M
 }
 
 /// The tag of a content is its digest, in every version.
-pub fn content_precondition(
-    headers: &HeaderMap,
-) -> Result<Precondition<ContentDigest>, MalformedCondition> {
+pub fn content_precondition(headers: &HeaderMap) -> Result<Precondition<ContentDigest>> {
     precondition(headers, ContentDigest::parse)
 }
 
-pub fn collection_precondition(
-    headers: &HeaderMap,
-) -> Result<Precondition<PageRevision>, MalformedCondition> {
+pub fn collection_precondition(headers: &HeaderMap) -> Result<Precondition<PageRevision>> {
     precondition(headers, |opaque| {
         let mut parts = opaque.strip_prefix('r')?.split('-');
         let revision = Revision(number(parts.next()?)?);
@@ -210,9 +186,9 @@ pub fn collection_precondition(
 fn precondition<T>(
     headers: &HeaderMap,
     read: impl Fn(&str) -> Option<T>,
-) -> Result<Precondition<T>, MalformedCondition> {
+) -> Result<Precondition<T>> {
     let named = |name: &HeaderName, takes_weak: bool| {
-        Ok::<_, MalformedCondition>(tags(headers, name)?.map(|tags| match tags {
+        Ok::<_, Problem>(tags(headers, name)?.map(|tags| match tags {
             Named::Any => Named::Any,
             Named::OneOf(tags) => {
                 let taken = tags.iter().filter(|tag| takes_weak || !tag.is_weak);
@@ -243,14 +219,16 @@ impl ClientTag {
     }
 }
 
-fn tags(
-    headers: &HeaderMap,
-    name: &HeaderName,
-) -> Result<Option<Named<ClientTag>>, MalformedCondition> {
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Named<ClientTag>>> {
     if !headers.contains_key(name) {
         return Ok(None);
     }
-    let malformed = || MalformedCondition(name.clone());
+    let malformed = || {
+        let detail = format!(
+            "The {name} header must be * or a list of entity tags in double quotes, as in ETag, such as \"3\"."
+        );
+        Problem::new(&kinds::MALFORMED_CONDITION, detail)
+    };
     let lines: Result<Vec<_>, _> = headers.get_all(name).iter().map(HeaderValue::to_str).collect();
     let list = lines.map_err(|_| malformed())?.join(",");
     if list.trim() == "*" {

@@ -4,7 +4,7 @@
 //! history qualifies each tag. The rest of the service uses plain tags: this module adds the
 //! history to responses and strips it from requests.
 
-use poem::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
+use poem::http::header::{ETAG, Entry, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 
 use super::entity_tag::GZIP_SUFFIX;
@@ -15,12 +15,9 @@ const FOREIGN: &str = "x-";
 /// Replaces tags of other histories with tags that never match.
 pub fn strip(headers: &mut HeaderMap, history: &str) {
     for name in [IF_MATCH, IF_NONE_MATCH] {
-        if headers.contains_key(&name) {
-            let lines = headers.get_all(&name).iter();
-            let lines: Vec<_> = lines.map(|line| stripped(line, history)).collect();
-            headers.remove(&name);
-            for line in lines {
-                headers.append(&name, line);
+        if let Entry::Occupied(mut lines) = headers.entry(name) {
+            for line in lines.iter_mut() {
+                *line = stripped(line, history);
             }
         }
     }

@@ -6,25 +6,22 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use poem::http::HeaderMap;
 use sha2::{Digest, Sha256};
 
-use crate::headers::sole::{Repeated, sole};
-use crate::problem::{Problem, kinds};
+use crate::headers::sole::{Malformed, parsed};
+use crate::problem::{Problem, Result, kinds};
 
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 pub const MOST_CHARACTERS: usize = 255;
 
-pub fn read(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let malformed = || {
+pub fn read(headers: &HeaderMap) -> Result<Option<String>> {
+    let key =
+        |text: &str| key(text.trim()).filter(|key| (1..=MOST_CHARACTERS).contains(&key.len()));
+    parsed(headers, IDEMPOTENCY_KEY, key).map_err(|Malformed| {
         let detail = format!(
             "{IDEMPOTENCY_KEY} takes one string of 1 to {MOST_CHARACTERS} ASCII characters in double quotes, preferably a new UUID."
         );
         Problem::new(&kinds::MALFORMED_KEY, detail)
-    };
-    let line = sole(headers, IDEMPOTENCY_KEY).map_err(|Repeated| malformed())?;
-    let Some(line) = line else { return Ok(None) };
-    let key = line.to_str().ok().and_then(|text| key(text.trim()));
-    let key = key.filter(|key| (1..=MOST_CHARACTERS).contains(&key.len()));
-    key.map(Some).ok_or_else(malformed)
+    })
 }
 
 fn key(text: &str) -> Option<String> {

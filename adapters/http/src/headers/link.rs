@@ -1,9 +1,11 @@
 //! The `Link` header (RFC 8288) of pages, for clients that read headers only.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, utf8_percent_encode};
 use poem::Response;
 use poem::http::header::LINK;
 use poem::http::{HeaderValue, StatusCode};
+
+use super::symbols_except;
 
 /// In bytes. Many proxies refuse a response head above 4 KiB.
 const LONGEST: usize = 3_072;
@@ -13,17 +15,7 @@ const RELATIONS: [&str; 4] = ["next", "prev", "first", "last"];
 
 /// The characters that a URL cannot hold (RFC 3986). Brackets stay as sent: encoded brackets mean
 /// something else in a filter.
-const ENCODED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
+const ENCODED: &AsciiSet = &symbols_except(b"!#$%&'()*+,-./:;=?@[]_~");
 
 pub type Targets = Vec<(&'static str, String)>;
 

@@ -15,12 +15,30 @@ pub mod quality_list;
 pub mod sole;
 pub mod trace_context;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+use poem::http::{HeaderMap, HeaderName, HeaderValue};
+
 /// In the order of `Allow`.
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
+/// The characters to percent-encode: all of ASCII but letters, digits and these.
+pub const fn symbols_except(kept: &[u8]) -> AsciiSet {
+    match kept {
+        [first, others @ ..] => symbols_except(others).remove(*first),
+        [] => NON_ALPHANUMERIC.add(b' '),
+    }
+}
+
+/// Sets a header, unless no header can have the value.
+pub fn set(headers: &mut HeaderMap, name: HeaderName, value: impl TryInto<HeaderValue>) {
+    if let Ok(value) = value.try_into() {
+        headers.insert(name, value);
+    }
+}
+
 /// Headers of one name with these values.
 #[cfg(test)]
-pub fn sent(name: impl AsRef<str>, values: &[&str]) -> poem::http::HeaderMap {
-    let name = poem::http::HeaderName::try_from(name.as_ref()).unwrap();
+pub fn sent(name: impl AsRef<str>, values: &[&str]) -> HeaderMap {
+    let name = HeaderName::try_from(name.as_ref()).unwrap();
     values.iter().map(|value| (name.clone(), value.parse().unwrap())).collect()
 }

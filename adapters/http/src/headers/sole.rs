@@ -6,6 +6,10 @@ use poem::http::{HeaderMap, HeaderValue};
 #[derive(Debug)]
 pub struct Repeated;
 
+/// The field is repeated, or does not have the right form.
+#[derive(Debug)]
+pub struct Malformed;
+
 pub fn sole(
     headers: &HeaderMap,
     name: impl AsHeaderName,
@@ -15,4 +19,13 @@ pub fn sole(
         (line, None) => Ok(line),
         (_, Some(_)) => Err(Repeated),
     }
+}
+
+pub fn parsed<T>(
+    headers: &HeaderMap,
+    name: impl AsHeaderName,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, Malformed> {
+    let line = sole(headers, name).map_err(|Repeated| Malformed)?;
+    line.map(|line| line.to_str().ok().and_then(parse).ok_or(Malformed)).transpose()
 }

@@ -1,4 +1,4 @@
-//! The access log: a line per request on standard error.
+//! The access log: a line per request.
 //!
 //! A separate thread writes from a bounded queue. When it is full, lines are dropped and counted,
 //! so a slow reader never delays requests. A line omits the query, which may hold personal data,
@@ -46,14 +46,6 @@ pub struct AccessLogWriter(#[expect(dead_code, reason = "it is dropped")] Worker
 
 impl AccessLog {
     pub fn start(
-        is_json: bool,
-        trusted: &[IpNet],
-        clock: Arc<dyn Clock>,
-    ) -> (Arc<Self>, AccessLogWriter) {
-        Self::to(io::stderr(), is_json, trusted, clock)
-    }
-
-    fn to(
         output: impl io::Write + Send + 'static,
         is_json: bool,
         trusted: &[IpNet],

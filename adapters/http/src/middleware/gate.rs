@@ -2,7 +2,6 @@
 //!
 //! The use cases check the policies again, for individual items.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,12 +17,13 @@ use poem::{Request, Response};
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::headers::content_policy::permit_issuers;
+use crate::headers::set;
 use crate::links::{HEALTH, PROTECTED_RESOURCE, READINESS};
 use crate::middleware::audit_log::{AuditLog, AuditSubject, AuditedRequest};
 use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
 use crate::middleware::seen_callers::SeenCallers;
 use crate::middleware::sites::Sites;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::request::caller::{ANONYMOUS, PresentedToken, UnreadableCredentials, bearer_token};
 
 /// The protection space (RFC 9110 section 11.5).
@@ -62,7 +62,7 @@ pub struct Gate {
     pub base_url: Arc<BaseUrl>,
     identity: Option<Arc<dyn Identity>>,
     access: AccessControl,
-    limits: RateLimits,
+    pub limits: RateLimits,
     sites: Sites,
     seen: SeenCallers,
     audit_log: Option<AuditLog>,
@@ -87,7 +87,7 @@ impl Gate {
 
     /// Protects requests without credentials against other web sites, while anonymous callers may
     /// read or write. Health probes are exempt: they name arbitrary hosts.
-    pub fn check_site(&self, asks: Option<Asks>, request: &Request) -> Result<(), Problem> {
+    pub fn check_site(&self, asks: Option<Asks>, request: &Request) -> Result<()> {
         let Err(problem) = self.sites.check(request) else { return Ok(()) };
         let is_probe = matches!(request.uri().path(), HEALTH | READINESS);
         if is_probe
@@ -110,19 +110,14 @@ impl Gate {
     }
 
     /// Stores the caller in the request, also if it refuses the request.
-    pub async fn admit(&self, asks: Asks, request: &mut Request) -> Result<(), Problem> {
+    pub async fn admit(&self, asks: Asks, request: &mut Request) -> Result<()> {
         if matches!(asks, Asks::Nothing) {
             return Ok(());
         }
         self.limits.count_address(request).map_err(too_fast)?;
-        let Some(identity) = &self.identity else {
-            return self.require(asks, &ANONYMOUS);
-        };
-        let Some(token) =
-            bearer_token(request.headers()).map_err(|error| self.unreadable(&error))?
-        else {
-            return self.require(asks, &ANONYMOUS);
-        };
+        let Some(identity) = &self.identity else { return self.require(asks, &ANONYMOUS) };
+        let token = bearer_token(request.headers()).map_err(|error| self.unreadable(&error))?;
+        let Some(token) = token else { return self.require(asks, &ANONYMOUS) };
         let recognized = identity.recognize(token).await;
         let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
         let caller = Caller::Known(Arc::clone(&principal));
@@ -133,17 +128,13 @@ impl Gate {
         self.require(asks, &caller)
     }
 
-    pub fn address_of(&self, request: &Request) -> Option<IpAddr> {
-        self.limits.address_of(request)
-    }
-
     pub const fn knows_callers(&self) -> bool {
         self.identity.is_some()
     }
 
     pub async fn is_still(&self, caller: &Caller, token: &PresentedToken) -> bool {
         let Some(identity) = &self.identity else { return true };
-        match identity.recognize(token.as_str()).await {
+        match identity.recognize(&token.0).await {
             Ok(principal) => Caller::Known(principal) == *caller,
             // The issuer may recover before the next check; the token's expiry is known.
             Err(Unrecognized::Unavailable) => true,
@@ -151,7 +142,7 @@ impl Gate {
         }
     }
 
-    fn require(&self, asks: Asks, caller: &Caller) -> Result<(), Problem> {
+    fn require(&self, asks: Asks, caller: &Caller) -> Result<()> {
         let required = match asks {
             Asks::SignedIn if caller.id().is_none() && self.identity.is_some() => {
                 Err(ApplicationError::CredentialsRequired)
@@ -194,8 +185,7 @@ impl Gate {
             }
             Unrecognized::Unavailable => {
                 let detail = "The token cannot be verified now: its issuer cannot be reached, or too many tokens are waiting.";
-                Problem::new(&kinds::UNAVAILABLE, detail)
-                    .with_header(RETRY_AFTER, HeaderValue::from_static("10"))
+                Problem::new(&kinds::UNAVAILABLE, detail).with_header(RETRY_AFTER, "10")
             }
         }
     }
@@ -206,29 +196,23 @@ impl Gate {
     }
 
     fn challenged(&self, problem: Problem, parameters: &str) -> Problem {
-        match self.challenge(parameters) {
-            Some(challenge) => problem.with_header(WWW_AUTHENTICATE, challenge),
-            None => problem,
-        }
+        problem.with_header(WWW_AUTHENTICATE, self.challenge(parameters))
     }
 
     /// RFC 6750 section 3.
-    fn challenge(&self, parameters: &str) -> Option<HeaderValue> {
+    fn challenge(&self, parameters: &str) -> String {
         let separator = if parameters.is_empty() { "" } else { ", " };
         let base_url = &self.base_url;
-        let challenge = format!(
+        format!(
             "Bearer realm=\"{REALM}\", resource_metadata=\"{base_url}{PROTECTED_RESOURCE}\"{separator}{parameters}"
-        );
-        HeaderValue::from_str(&challenge).ok()
+        )
     }
 
     pub fn complete(&self, asks: Asks, response: &mut Response) {
         let status = response.status();
-        if status == StatusCode::UNAUTHORIZED
-            && !response.headers().contains_key(WWW_AUTHENTICATE)
-            && let Some(challenge) = self.challenge("")
+        if status == StatusCode::UNAUTHORIZED && !response.headers().contains_key(WWW_AUTHENTICATE)
         {
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            set(response.headers_mut(), WWW_AUTHENTICATE, self.challenge(""));
         }
         let Some(identity) = &self.identity else { return };
         permit_issuers(response.headers_mut(), identity.as_ref());
@@ -262,10 +246,7 @@ fn too_fast(refusal: TooFast) -> Problem {
         (RATE_LIMIT, format!("\"{party}\";r=0;t={wait}")),
     ];
     let problem = Problem::new(&kinds::TOO_MANY_REQUESTS, detail);
-    headers.into_iter().fold(problem, |problem, (name, value)| match value.parse() {
-        Ok(value) => problem.with_header(name, value),
-        Err(_) => problem,
-    })
+    headers.into_iter().fold(problem, |problem, (name, value)| problem.with_header(name, value))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::headers::accept::negotiate;
 use crate::headers::media_type::MediaType;
 use crate::middleware::audit_log::AuditedRequest;
 use crate::middleware::gate::{Asks, Gate};
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::request::caller::caller_of;
 use crate::request::details::routed_of;
 
@@ -42,7 +42,7 @@ pub struct MethodRouter {
 
 #[async_trait]
 pub trait Handler: Send + Sync {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem>;
+    async fn handle(&self, request: &mut Request) -> Result<Response>;
 }
 
 pub type ServedMethod = (Method, Asks, Box<dyn Handler>);
@@ -101,7 +101,7 @@ impl MethodRouter {
         request: &mut Request,
         negotiated: Option<MediaType>,
         mut audited: Option<&mut AuditedRequest>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let served = self.served(request.method());
         self.gate.check_site(served.map(|(_, asks, _)| *asks), request)?;
         if request.method() == Method::OPTIONS {
@@ -135,13 +135,10 @@ impl MethodRouter {
 }
 
 /// Withholds the response if its required audit line cannot be written.
-async fn recorded(
-    audited: AuditedRequest,
-    answer: Result<Response, Problem>,
-) -> Result<Response, Problem> {
+async fn recorded(audited: AuditedRequest, answer: Result<Response>) -> Result<Response> {
     let (status, policies) = match &answer {
         Ok(response) => (response.status(), &[][..]),
-        Err(problem) => (problem.kind().status, problem.policies()),
+        Err(problem) => (problem.kind.status, problem.policies()),
     };
     audited.finish(status, policies).await?;
     answer

@@ -123,8 +123,7 @@ impl<K: Clone + Eq + Hash> RateLimiter<K> {
     }
 
     fn count_as(&self, kind: &'static str, party: &K) -> Result<(), TooFast> {
-        let too_fast = |wait| TooFast { party: kind, rate: self.rate, wait };
-        self.count(party).map_err(too_fast)
+        self.count(party).map_err(|wait| TooFast { party: kind, rate: self.rate, wait })
     }
 
     pub fn count(&self, party: &K) -> Result<(), Duration> {

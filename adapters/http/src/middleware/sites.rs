@@ -12,7 +12,7 @@ use poem::http::{HeaderName, HeaderValue};
 use crate::base_url::BaseUrl;
 use crate::headers::sole::sole;
 use crate::middleware::cors::Cors;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -33,7 +33,7 @@ impl Sites {
         Self { authority, hosts, origin: base_url.origin(), cors }
     }
 
-    pub fn check(&self, request: &Request) -> Result<(), Problem> {
+    pub fn check(&self, request: &Request) -> Result<()> {
         let host = host_of(request);
         // Every browser sends Host.
         if host.is_some_and(|host| !self.is_own(host)) {
@@ -120,7 +120,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let checked = sites.check(&request.finish());
-        checked.map_or_else(|problem| problem.kind().status.as_u16(), |()| 200)
+        checked.map_or_else(|problem| problem.kind.status.as_u16(), |()| 200)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::traces::{RemoteSpan, SpanIds, TARGET, Tracer};
+use application::traces::{SpanIds, TARGET, Tracer};
 use poem::Request;
 use poem::http::uri::Uri;
 use poem::http::{HeaderValue, Method, StatusCode, Version};
@@ -28,7 +28,8 @@ impl RequestTracer {
 
     pub fn begin(&self, request: &Request, request_id: &HeaderValue) -> Option<TracedRequest> {
         let parent = remote_span(request.headers());
-        if !self.samples(parent.as_ref()) {
+        // The caller's decision takes precedence.
+        if !parent.as_ref().map_or_else(|| self.tracer.samples(), |parent| parent.is_sampled) {
             return None;
         }
         let span = self.span(request, request_id);
@@ -36,11 +37,6 @@ impl RequestTracer {
         let ids = self.tracer.start(&span, parent.as_ref(), &state);
         let (tracer, method) = (Arc::clone(&self.tracer), request.method().clone());
         Some(TracedRequest { ids, span, tracer, method })
-    }
-
-    /// The caller's decision takes precedence.
-    fn samples(&self, parent: Option<&RemoteSpan>) -> bool {
-        parent.map_or_else(|| self.tracer.samples(), |parent| parent.is_sampled)
     }
 
     /// Follows OpenTelemetry's conventions for servers. Omits the caller, and the query, which may

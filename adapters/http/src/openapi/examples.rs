@@ -69,10 +69,8 @@ pub fn response(
             let page = VersionPage { versions, latest: shown.item.version, exists: true };
             let query = VersionsQuery { page: 1, page_size: DEFAULT_PAGE_SIZE };
             let url = links::item(base_url, group, parent, shown.item.id);
-            (
-                "{stem}Versions",
-                VersionHistory::of(&url, &query, (&page, &CallerNames::new())).to_json_string(),
-            )
+            let history = VersionHistory::of(&url, &query, (&page, &CallerNames::new()));
+            ("{stem}Versions", history.to_json_string())
         }
         GroupOperation::Compare => {
             let operations = r#"[{"op":"replace","path":"/note","value":"corrected"},{"op":"remove","path":"/draft"}]"#;
@@ -162,8 +160,6 @@ fn strings(group: Group) -> Vec<(&'static str, String)> {
     let string = |example: &str| {
         serde_json::from_str::<String>(example).ok().filter(|text| ItemId::parse(text).is_none())
     };
-    group
-        .members_by_name()
-        .filter_map(|(name, _, example)| Some((name, string(example)?)))
-        .collect()
+    let members = group.members_by_name();
+    members.filter_map(|(name, _, example)| Some((name, string(example)?))).collect()
 }

@@ -158,13 +158,8 @@ fn add_common(responses: &mut Value) {
 }
 
 fn links(group: Group) -> Value {
-    let next = [
-        GroupOperation::Get,
-        GroupOperation::Patch,
-        GroupOperation::Replace,
-        GroupOperation::Delete,
-    ];
-    let links = next.map(|operation| {
+    use GroupOperation::{Delete, Get, Patch, Replace};
+    let links = [Get, Patch, Replace, Delete].map(|operation| {
         let mut parameters = json!({ group.item_parameter: "$response.body#/id" });
         if let Some(parent) = group.parent() {
             let name = parent.item_parameter;

@@ -78,7 +78,7 @@ fn row(operation: GroupOperation) -> Row {
 }
 
 pub fn paths(group: Group) -> MetaApi {
-    let paths = group.path_forms().map(|form| MetaPath {
+    let paths = group.path_forms().into_iter().map(|form| MetaPath {
         path: template(&group.path_of(form)),
         operations: group
             .operations()

@@ -2,12 +2,10 @@
 
 use application::{ApplicationError, ContentError, MOST_EMBEDDED, RepositoryError};
 use domain::{JsonError, JsonErrorKind, Operation};
-use poem::http::HeaderValue;
 use poem::http::header;
 
 use super::{Problem, kinds};
-use crate::headers::digest_fields::MalformedDigest;
-use crate::headers::entity_tag::{EntityTag, MalformedCondition};
+use crate::headers::entity_tag::EntityTag;
 use crate::time::TIME;
 
 impl From<JsonError> for Problem {
@@ -21,19 +19,6 @@ impl From<JsonError> for Problem {
             JsonErrorKind::LoneSurrogate => (&kinds::LONE_SURROGATE, "lone_surrogate"),
         };
         Self::of_whole_body(kind, code, error.to_string())
-    }
-}
-
-impl From<MalformedCondition> for Problem {
-    fn from(error: MalformedCondition) -> Self {
-        Self::new(&kinds::MALFORMED_CONDITION, error.to_string())
-    }
-}
-
-impl From<MalformedDigest> for Problem {
-    fn from(MalformedDigest(name): MalformedDigest) -> Self {
-        let detail = format!("The header {name} is malformed.");
-        Self::new(&kinds::MALFORMED_DIGEST, detail)
     }
 }
 
@@ -65,7 +50,7 @@ impl From<ApplicationError> for Problem {
             Error::KeyInUse => {
                 let detail = "A request with this Idempotency-Key is still in progress. Retry when it has finished.";
                 return Self::new(&kinds::KEY_IN_USE, detail)
-                    .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
+                    .with_header(header::RETRY_AFTER, "1");
             }
             error @ (Error::NotPermitted { .. }
             | Error::NotPermittedBelow { .. }
@@ -141,9 +126,8 @@ impl Problem {
     fn of_access(error: ApplicationError) -> Self {
         match error {
             ApplicationError::InsufficientScope { operation } => {
-                let operation = operation.name();
-                let detail =
-                    format!("The token's scope does not grant the operation `{operation}`.");
+                let name = operation.name();
+                let detail = format!("The token's scope does not grant the operation `{name}`.");
                 Self::new(&kinds::INSUFFICIENT_SCOPE, detail)
             }
             ApplicationError::WholeCollectionNeeded => {
@@ -151,17 +135,12 @@ impl Problem {
                 Self::new(&kinds::NEEDS_WHOLE_COLLECTION, detail)
             }
             ApplicationError::NotPermitted { operation, collection, policies } => {
-                let name = collection.name();
-                let detail = match operation {
-                    Operation::Read => format!("You are not allowed to read `{name}`."),
-                    Operation::History => {
-                        format!("You are not allowed to read the history of `{name}`.")
-                    }
-                    _ => {
-                        let verb = operation.name();
-                        format!("You are not allowed to {verb} this item of `{name}`.")
-                    }
+                let what = match operation {
+                    Operation::Read => "read".to_owned(),
+                    Operation::History => "read the history of".to_owned(),
+                    _ => format!("{} this item of", operation.name()),
                 };
+                let detail = format!("You are not allowed to {what} `{}`.", collection.name());
                 Self::not_permitted(detail, policies)
             }
             ApplicationError::NotPermittedBelow { collection, policies } => {
@@ -207,7 +186,7 @@ mod tests {
     fn a_search_reports_the_progress_of_the_index() {
         let behind = RepositoryError::IndexBuilding { indexed: 7, of: 900, seconds: 42 };
         let problem = Problem::from(ApplicationError::from(behind));
-        let retry = problem.headers().find(|(name, _)| *name == header::RETRY_AFTER);
+        let retry = problem.headers.iter().find(|(name, _)| *name == header::RETRY_AFTER);
         assert_eq!(retry.unwrap().1, "42");
         let base_url: BaseUrl = "http://localhost".parse().unwrap();
         let members = problem.to_json(&base_url, "/v1/proposals");

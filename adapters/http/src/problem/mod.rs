@@ -18,13 +18,15 @@ use crate::headers::media_type::MediaType;
 use crate::links;
 use crate::time::TIME;
 
+pub type Result<T, E = Problem> = std::result::Result<T, E>;
+
 #[derive(Debug, Error)]
 #[error("{}: {detail}", .kind.code)]
 pub struct Problem {
-    kind: &'static ProblemKind,
-    detail: String,
+    pub kind: &'static ProblemKind,
+    pub detail: String,
     more: More,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 #[derive(Debug)]
@@ -59,8 +61,7 @@ impl Problem {
     }
 
     pub fn unavailable(detail: &str) -> Self {
-        Self::new(&kinds::UNAVAILABLE, detail)
-            .with_header(header::RETRY_AFTER, HeaderValue::from_static("2"))
+        Self::new(&kinds::UNAVAILABLE, detail).with_header(header::RETRY_AFTER, "2")
     }
 
     pub fn index_building(indexed: u64, of: u64, seconds: u64) -> Self {
@@ -69,7 +70,7 @@ impl Problem {
         );
         let more = More::Members(vec![("indexed", indexed.into()), ("of", of.into())]);
         Self { more, ..Self::new(&kinds::INDEX_BUILDING, detail) }
-            .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
+            .with_header(header::RETRY_AFTER, seconds)
     }
 
     pub fn invalid(violations: Violations) -> Self {
@@ -95,8 +96,9 @@ impl Problem {
         Self { more: More::Rows(rows), ..Self::new(&kinds::ROWS_REFUSED, detail) }
     }
 
-    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
+    /// Omits a value that no header can have.
+    pub fn with_header(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Self {
+        self.headers.extend(value.try_into().ok().map(|value| (name, value)));
         self
     }
 
@@ -111,14 +113,6 @@ impl Problem {
         self
     }
 
-    pub const fn kind(&self) -> &'static ProblemKind {
-        self.kind
-    }
-
-    pub fn detail(&self) -> &str {
-        &self.detail
-    }
-
     pub fn violations(&self) -> impl Iterator<Item = &Violation> {
         let violations =
             if let More::Violations(violations) = &self.more { Some(violations) } else { None };
@@ -127,10 +121,6 @@ impl Problem {
 
     pub fn policies(&self) -> &[Box<str>] {
         if let More::Policies(policies) = &self.more { policies } else { &[] }
-    }
-
-    pub fn headers(&self) -> impl Iterator<Item = &(HeaderName, HeaderValue)> {
-        self.headers.iter()
     }
 
     pub fn into_response(self, media: MediaType, base_url: &BaseUrl, path: &str) -> Response {

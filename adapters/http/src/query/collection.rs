@@ -13,7 +13,7 @@ use super::parameters::{
 use super::{cursor, filter, known, sort, view};
 use crate::groups::{Group, GroupOperation};
 use crate::headers::link::Targets;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 const GOES_WITH_AS_OF: [&str; 5] = ["page", "page_size", "cursor", "fields", "total"];
 
@@ -29,7 +29,7 @@ pub struct ItemQuery {
 }
 
 impl ItemQuery {
-    pub fn read(group: Group, query: &str) -> Result<Self, Problem> {
+    pub fn read(group: Group, query: &str) -> Result<Self> {
         if query.is_empty() {
             return Ok(Self::default());
         }
@@ -46,7 +46,7 @@ impl ItemQuery {
     }
 }
 
-pub fn item_time(query: &str) -> Result<Option<Timestamp>, Problem> {
+pub fn item_time(query: &str) -> Result<Option<Timestamp>> {
     as_of(&Parameters::read(query, &["as_of"])?)
 }
 
@@ -57,7 +57,7 @@ pub struct ContentQuery {
 }
 
 impl ContentQuery {
-    pub fn read(operation: GroupOperation, query: &str) -> Result<Self, Problem> {
+    pub fn read(operation: GroupOperation, query: &str) -> Result<Self> {
         let parameters = Parameters::read(query, known(operation))?;
         let is_attachment = parameters.choice("disposition", DISPOSITIONS)?.unwrap_or(false);
         Ok(Self { as_of: as_of(&parameters)?, is_attachment })
@@ -81,7 +81,7 @@ impl<'a> CollectionQuery<'a> {
         Self { request, as_of: None, has_access: false, raw: "", fingerprint }
     }
 
-    pub fn read(group: Group, raw: &'a str, parent: Option<ItemId>) -> Result<Self, Problem> {
+    pub fn read(group: Group, raw: &'a str, parent: Option<ItemId>) -> Result<Self> {
         if raw.is_empty() {
             return Ok(Self::plain(group, parent));
         }
@@ -149,7 +149,7 @@ fn remembered(request: &PageRequest) -> Vec<&Subject> {
     subjects.take_while(|subject| **subject != Subject::Id).collect()
 }
 
-pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>, Problem> {
+pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>> {
     let Some(written) = parameters.get("q") else { return Ok(None) };
     if written.chars().count() > MOST_VALUE {
         return Err(invalid(format!(
@@ -164,7 +164,7 @@ pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>, Problem>
 }
 
 /// The id and the times of an item are not members.
-fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>, Problem> {
+fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>> {
     let Some(name) = parameters.get("count_by") else { return Ok(None) };
     if name == "id" || TIMES.iter().any(|(time, _)| *time == name) {
         return Err(invalid(format!("`count_by` must name a member. `{name}` is not a member.")));
@@ -173,7 +173,7 @@ fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>, Pr
 }
 
 /// Truncates to microseconds. Rejects parameters that apply only to current items.
-pub(super) fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
+pub(super) fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>> {
     let Some(written) = parameters.get("as_of") else { return Ok(None) };
     let time = written.parse::<Timestamp>();
     let time = time.and_then(|time| Timestamp::from_microsecond(time.as_microsecond()));

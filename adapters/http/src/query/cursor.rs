@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::error::invalid;
 use super::fingerprint::Fingerprint;
 use crate::hash::first_64_bits;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 /// In characters. A longer position has no cursor, and its page has only a number.
 const LONGEST: usize = 1_500;
@@ -55,11 +55,7 @@ pub fn write(position: &PageStart, fingerprint: Fingerprint) -> Option<String> {
     (cursor.len() <= LONGEST).then_some(cursor)
 }
 
-pub fn read(
-    cursor: &str,
-    fingerprint: Fingerprint,
-    subjects: &[&Subject],
-) -> Result<PageStart, Problem> {
+pub fn read(cursor: &str, fingerprint: Fingerprint, subjects: &[&Subject]) -> Result<PageStart> {
     let (own, is_backward, at) = parse(cursor).ok_or_else(damaged)?;
     if own != fingerprint {
         let detail = "`cursor` belongs to another collection, filter, search or order. Follow the links of this collection, or use `page`.";

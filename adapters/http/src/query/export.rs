@@ -5,7 +5,7 @@ use super::collection::search;
 use super::parameters::{MAX_PAGE_SIZE, Parameters};
 use super::{filter, sort, view};
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 pub const EXPORT_PARAMETERS: &[&str] = &["filter", "sort", "fields", "q", "bom"];
 
@@ -22,7 +22,7 @@ pub struct ExportQuery {
 }
 
 impl ExportQuery {
-    pub fn read(group: Group, raw: &str) -> Result<Self, Problem> {
+    pub fn read(group: Group, raw: &str) -> Result<Self> {
         let parameters = Parameters::read(raw, EXPORT_PARAMETERS)?;
         let mut request = PageRequest::plain(1, MAX_PAGE_SIZE);
         let filters = filter::read(&parameters.filters, group)?;
@@ -42,7 +42,7 @@ pub struct ImportQuery {
 }
 
 impl ImportQuery {
-    pub fn read(raw: &str) -> Result<Self, Problem> {
+    pub fn read(raw: &str) -> Result<Self> {
         let parameters = Parameters::read(raw, IMPORT_PARAMETERS)?;
         let is_of_all = parameters.choice("mode", MODES)?.unwrap_or(true);
         Ok(Self {

@@ -14,7 +14,7 @@ use super::error::{fix, invalid, listed, quoted};
 use super::names::{self, MOST_VALUE, TIMES};
 use super::parameters::FilterParameter;
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 const MOST_FILTERS: usize = 32;
 const MOST_IN_LIST: usize = 100;
@@ -35,7 +35,7 @@ pub const OPERATORS: [(&str, Make, &str); 9] = [
     ("exists", exists, "`true`: exists and is not `null`. `false`: is missing or `null`."),
 ];
 
-pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Problem> {
+pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>> {
     let mut read = Vec::with_capacity(filters.len());
     for filter in filters {
         let subject = subject(&filter.member, group)?;
@@ -50,7 +50,7 @@ pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Pr
     Ok(read)
 }
 
-fn subject(member: &str, group: Group) -> Result<Subject, Problem> {
+fn subject(member: &str, group: Group) -> Result<Subject> {
     if member == "id" {
         let detail =
             "`filter` does not support `id`. Read an item by its path, `<collection>/<id>`.";
@@ -82,7 +82,7 @@ fn operator_named(name: &str) -> Option<Make> {
     OPERATORS.iter().find(|(known, ..)| *known == name).map(|(_, make, _)| *make)
 }
 
-fn condition(filter: &FilterParameter, subject: &Subject) -> Result<Condition, Problem> {
+fn condition(filter: &FilterParameter, subject: &Subject) -> Result<Condition> {
     let FilterParameter { member, operator, value } = filter;
     let operator = operator.as_deref().unwrap_or(OPERATORS[0].0);
     let make = operator_named(operator).ok_or_else(|| unknown_operator(operator))?;

@@ -7,7 +7,7 @@ use super::error::{fix, invalid, listed, quoted};
 use super::known;
 use super::parameters::Parameters;
 use crate::groups::GroupOperation;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 pub const CHANGES_PARAMETERS: &[&str] = &["after", "group", "page_size"];
 
@@ -21,7 +21,7 @@ pub struct ChangesQuery {
 }
 
 impl ChangesQuery {
-    pub fn read(query: &str) -> Result<Self, Problem> {
+    pub fn read(query: &str) -> Result<Self> {
         let parameters = Parameters::read(query, CHANGES_PARAMETERS)?;
         let after = parameters.get("after").map(|cursor| {
             change_cursor::read(cursor).ok_or_else(|| {
@@ -32,12 +32,12 @@ impl ChangesQuery {
         Ok(Self { after: after.transpose()?, collection: collection(&parameters)?, page_size })
     }
 
-    pub fn group(query: &str) -> Result<Option<Collection>, Problem> {
+    pub fn group(query: &str) -> Result<Option<Collection>> {
         collection(&Parameters::read(query, STREAM_PARAMETERS)?)
     }
 }
 
-fn collection(parameters: &Parameters) -> Result<Option<Collection>, Problem> {
+fn collection(parameters: &Parameters) -> Result<Option<Collection>> {
     let Some(group) = parameters.get("group") else { return Ok(None) };
     Collection::named(group).map(Some).ok_or_else(|| {
         let nearest = nearest(group, Collection::names());
@@ -53,24 +53,24 @@ pub struct VersionsQuery {
 }
 
 impl VersionsQuery {
-    pub fn read(query: &str) -> Result<Self, Problem> {
+    pub fn read(query: &str) -> Result<Self> {
         let parameters = Parameters::read(query, known(GroupOperation::ListVersions))?;
         Ok(Self { page: parameters.page()?, page_size: parameters.page_size()? })
     }
 }
 
-pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
+pub fn difference_from(query: &str) -> Result<Option<Version>> {
     let parameters = Parameters::read(query, known(GroupOperation::Compare))?;
     parameters.get("from").map(|_| named_version(&parameters, "from")).transpose()
 }
 
-fn named_version(parameters: &Parameters, name: &str) -> Result<Version, Problem> {
+fn named_version(parameters: &Parameters, name: &str) -> Result<Version> {
     let number = parameters.get(name).and_then(version);
     number.ok_or_else(|| invalid(format!("`{name}` must be a version number, from 1.")))
 }
 
 /// The moment of a dossier.
-pub fn dossier_moment(query: &str) -> Result<PointInTime, Problem> {
+pub fn dossier_moment(query: &str) -> Result<PointInTime> {
     let parameters = Parameters::read(query, known(GroupOperation::GetDossier))?;
     match (as_of(&parameters)?, parameters.get("version")) {
         (None, None) => Ok(PointInTime::Now),
@@ -88,7 +88,7 @@ pub struct WhatToTry {
     pub rule: Option<String>,
 }
 
-pub fn what_to_try(query: &str) -> Result<WhatToTry, Problem> {
+pub fn what_to_try(query: &str) -> Result<WhatToTry> {
     let parameters = Parameters::read(query, &["group", "item", "rule"])?;
     let item =
         parameters.get("item").map(|id| ItemId::parse(id).ok_or_else(Problem::item_not_found));
@@ -99,7 +99,7 @@ pub fn what_to_try(query: &str) -> Result<WhatToTry, Problem> {
     })
 }
 
-pub fn two_versions(query: &str) -> Result<[Version; 2], Problem> {
+pub fn two_versions(query: &str) -> Result<[Version; 2]> {
     let parameters = Parameters::read(query, &["from", "to"])?;
     Ok([named_version(&parameters, "from")?, named_version(&parameters, "to")?])
 }

@@ -20,7 +20,7 @@ mod view;
 mod tests;
 
 pub use collection::{CollectionQuery, ContentQuery, ItemQuery, item_time, shows_a_part};
-pub use error::invalid;
+pub use error::{fix, invalid};
 pub use export::{EXPORT_PARAMETERS, ExportQuery, IMPORT_PARAMETERS, ImportQuery, MODES};
 pub use filter::OPERATORS;
 pub use history::{
@@ -38,10 +38,11 @@ pub use view::{MOST_FIELDS, embedded_collections};
 use poem::Request;
 
 use crate::groups::GroupOperation;
-use crate::problem::Problem;
+use crate::problem::Result;
 use parameters::Parameters;
 
-/// Used by the parser and the document. `filter` is followed by names in brackets.
+/// Used by the parser and the document. `filter` is followed by names in brackets. All writes take
+/// the same.
 pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
     match operation {
         GroupOperation::List => &[
@@ -65,15 +66,7 @@ pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
         GroupOperation::GetVersionContent => &["disposition"],
         GroupOperation::GetDossier => &["as_of", "version"],
         GroupOperation::Compare => &["from"],
-        GroupOperation::Create
-        | GroupOperation::Patch
-        | GroupOperation::Replace
-        | GroupOperation::Delete
-        | GroupOperation::Continue
-        | GroupOperation::ReplaceAll
-        | GroupOperation::PutContent
-        | GroupOperation::DeleteContent
-        | GroupOperation::Restore => &["dry_run"],
+        _ => &["dry_run"],
     }
 }
 
@@ -81,10 +74,10 @@ pub fn query_of(request: &Request) -> &str {
     request.uri().query().unwrap_or_default()
 }
 
-pub fn refuse_parameters(request: &Request) -> Result<(), Problem> {
+pub fn refuse_parameters(request: &Request) -> Result<()> {
     Parameters::read(query_of(request), &[]).map(drop)
 }
 
-pub fn is_on(request: &Request, name: &'static str) -> Result<bool, Problem> {
+pub fn is_on(request: &Request, name: &'static str) -> Result<bool> {
     Parameters::read(query_of(request), &[name])?.is_on(name)
 }

@@ -8,7 +8,7 @@ use domain::{Fields, nearest};
 
 use super::error::{fix, invalid, quoted};
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 /// In characters.
 pub const MOST_VALUE: usize = 1_000;
@@ -24,7 +24,7 @@ pub fn split<'a>(
     parameter: &str,
     written: &'a str,
     most: usize,
-) -> Result<impl Iterator<Item = &'a str>, Problem> {
+) -> Result<impl Iterator<Item = &'a str>> {
     if written.split(',').count() > most || written.chars().count() > MOST_IN_NAMES {
         return Err(invalid(format!(
             "`{parameter}` takes at most {most} names and {MOST_IN_NAMES} characters in total."
@@ -38,7 +38,7 @@ pub fn subject(
     parameter: &str,
     name: &str,
     others: &[(&'static str, Subject)],
-) -> Result<Subject, Problem> {
+) -> Result<Subject> {
     if let Some((_, other)) = others.iter().find(|(known, _)| *known == name) {
         return Ok(other.clone());
     }

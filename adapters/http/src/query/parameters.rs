@@ -11,7 +11,7 @@ use domain::nearest;
 use percent_encoding::percent_decode_str;
 
 use super::error::{fix, invalid, listed, quoted};
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 pub const DEFAULT_PAGE_SIZE: u64 = 25;
 pub const MAX_PAGE_SIZE: u64 = 250;
@@ -67,7 +67,7 @@ pub fn with_query(url: &str, query: &str) -> String {
 
 impl Parameters {
     /// Only filters may be repeated.
-    pub fn read(query: &str, known: &[&'static str]) -> Result<Self, Problem> {
+    pub fn read(query: &str, known: &[&'static str]) -> Result<Self> {
         let mut parameters = Self::default();
         for piece in pieces(query) {
             match Parameter::read(piece)? {
@@ -85,7 +85,7 @@ impl Parameters {
         self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn number(&self, name: &str, most: u64) -> Result<Option<u64>, Problem> {
+    pub fn number(&self, name: &str, most: u64) -> Result<Option<u64>> {
         let Some(written) = self.get(name) else { return Ok(None) };
         let is_plain = written.bytes().all(|byte| byte.is_ascii_digit());
         let number = written.parse().ok().filter(|number| is_plain && (1..=most).contains(number));
@@ -98,16 +98,16 @@ impl Parameters {
         })
     }
 
-    pub fn page(&self) -> Result<u64, Problem> {
+    pub fn page(&self) -> Result<u64> {
         Ok(self.number("page", u64::MAX)?.unwrap_or(1))
     }
 
-    pub fn page_size(&self) -> Result<u64, Problem> {
+    pub fn page_size(&self) -> Result<u64> {
         Ok(self.number("page_size", MAX_PAGE_SIZE)?.unwrap_or(DEFAULT_PAGE_SIZE))
     }
 
     /// Returns true for the first value.
-    pub fn choice(&self, name: &str, values: [&str; 2]) -> Result<Option<bool>, Problem> {
+    pub fn choice(&self, name: &str, values: [&str; 2]) -> Result<Option<bool>> {
         match self.get(name) {
             Some(value) if !values.contains(&value) => {
                 Err(invalid(format!("`{name}` must be {}.", listed(values))))
@@ -117,11 +117,11 @@ impl Parameters {
     }
 
     /// The default is off.
-    pub fn is_on(&self, name: &str) -> Result<bool, Problem> {
+    pub fn is_on(&self, name: &str) -> Result<bool> {
         Ok(self.choice(name, SWITCH)?.unwrap_or(false))
     }
 
-    fn add(&mut self, name: &str, value: String, known: &[&'static str]) -> Result<(), Problem> {
+    fn add(&mut self, name: &str, value: String, known: &[&'static str]) -> Result<()> {
         let Some(name) = known.iter().copied().find(|known| *known == name) else {
             return Err(unknown(name, known));
         };
@@ -152,7 +152,7 @@ fn unknown(name: &str, known: &[&'static str]) -> Problem {
 }
 
 impl Parameter {
-    pub fn read(piece: &str) -> Result<Self, Problem> {
+    pub fn read(piece: &str) -> Result<Self> {
         let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
         let refuse =
             |part: &str, reason: &str| invalid(format!("{part} {} {reason}.", quoted(name)));

@@ -8,11 +8,11 @@ use super::error::{invalid, quoted};
 use super::names::{TIMES, split, subject};
 use super::parameters::Parameters;
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 pub const MOST_KEYS: usize = 8;
 
-pub fn read(parameters: &Parameters, group: Group) -> Result<Vec<SortKey>, Problem> {
+pub fn read(parameters: &Parameters, group: Group) -> Result<Vec<SortKey>> {
     let Some(written) = parameters.get("sort") else { return Ok(Vec::new()) };
     let [created, updated] = TIMES;
     let others = [("id", Subject::Id), created, updated];

@@ -11,11 +11,11 @@ use super::error::{fix, invalid, listed, quoted};
 use super::names::{split, subject};
 use super::parameters::{Parameters, values};
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 pub const MOST_FIELDS: usize = 100;
 
-pub fn read(group: Group, parameters: &Parameters) -> Result<View, Problem> {
+pub fn read(group: Group, parameters: &Parameters) -> Result<View> {
     let fields = parameters.get("fields").map(|written| fields(group, written)).transpose()?;
     let embed = parameters.get("embed").map(|written| embed(group, written)).transpose()?;
     Ok(View { fields, embed: embed.unwrap_or_default() })
@@ -28,7 +28,7 @@ pub fn embedded_collections(group: Group, query: &str) -> Vec<Collection> {
 }
 
 /// `id` is allowed, and always shown.
-fn fields(group: Group, written: &str) -> Result<MemberNames, Problem> {
+fn fields(group: Group, written: &str) -> Result<MemberNames> {
     // `_meta` shows the facts about content with any members.
     let facts = group.collection.spec().holds_content.then(|| META.into());
     let mut fields: Vec<Arc<str>> = facts.into_iter().collect();
@@ -43,7 +43,7 @@ fn fields(group: Group, written: &str) -> Result<MemberNames, Problem> {
     Ok(fields.into())
 }
 
-fn embed(group: Group, written: &str) -> Result<Vec<Relation>, Problem> {
+fn embed(group: Group, written: &str) -> Result<Vec<Relation>> {
     let relations = group.collection.relations().collect::<Vec<_>>();
     let known = || relations.iter().map(|relation| relation.name);
     let mut embed = Vec::new();

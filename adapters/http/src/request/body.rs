@@ -11,14 +11,14 @@ use bytes::{Bytes, BytesMut};
 use domain::json::{Kind, MAX_DEPTH, Value};
 use domain::{Members, Pointer, Violation};
 use futures_util::StreamExt;
+use poem::http::HeaderMap;
 use poem::http::header::{self, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
-use poem::http::{HeaderMap, HeaderValue};
 use poem::{Body, Request};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::headers::media_type::MediaType;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::shows_a_part;
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation, work_on};
 
@@ -47,7 +47,7 @@ impl BodyReader {
         &self,
         (body, held): (Bytes, &MemoryReservation),
         name: &'static str,
-    ) -> Result<(ReplacementBody, Option<MemoryReservation>), Problem> {
+    ) -> Result<(ReplacementBody, Option<MemoryReservation>)> {
         let size = body.len();
         let (read, count) = aside_if_large(size, move || {
             let read = domain::json::read_within(&body, MAX_DEPTH + ENVELOPE_DEPTH)?;
@@ -70,7 +70,7 @@ impl BodyReader {
         Ok((ReplacementBody { elements }, reservation))
     }
 
-    pub async fn read(&self, request: &mut Request) -> Result<(Bytes, MemoryReservation), Problem> {
+    pub async fn read(&self, request: &mut Request) -> Result<(Bytes, MemoryReservation)> {
         let declared = declared_length(request.headers()).unwrap_or_default();
         if declared > self.limit {
             return Err(self.too_large());
@@ -81,11 +81,7 @@ impl BodyReader {
             .unwrap_or_else(|_| Err(not_received("The body took too long to arrive.")))
     }
 
-    async fn collect(
-        &self,
-        body: Body,
-        mut expected: usize,
-    ) -> Result<(Bytes, MemoryReservation), Problem> {
+    async fn collect(&self, body: Body, mut expected: usize) -> Result<(Bytes, MemoryReservation)> {
         let mut reservation = self.memory.reserve(work_on(expected)).await?;
         let mut stream = pin!(body.into_bytes_stream());
         let mut whole = BytesMut::with_capacity(expected);
@@ -124,15 +120,14 @@ pub fn broken_off(error: &(dyn Error + 'static)) -> Problem {
     }
     let detail = "The body ended before its declared length, or its chunks are malformed (RFC 9112 section 7.1).".to_owned();
     Problem::of_whole_body(&kinds::INCOMPLETE_BODY, "incomplete_body", detail)
-        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+        .with_header(header::CONNECTION, "close")
 }
 
 pub fn not_received(detail: &str) -> Problem {
-    Problem::new(&kinds::REQUEST_TIMEOUT, detail)
-        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+    Problem::new(&kinds::REQUEST_TIMEOUT, detail).with_header(header::CONNECTION, "close")
 }
 
-pub async fn members(body: Bytes) -> Result<Members, Problem> {
+pub async fn members(body: Bytes) -> Result<Members> {
     aside_if_large(body.len(), move || {
         let read = domain::json::read(&body)?;
         // The members are a copy, so the body is no longer needed.
@@ -143,7 +138,7 @@ pub async fn members(body: Bytes) -> Result<Members, Problem> {
     .await
 }
 
-fn count_elements(collection: Value<'_>, name: &str) -> Result<usize, Problem> {
+fn count_elements(collection: Value<'_>, name: &str) -> Result<usize> {
     let Some((elements, _)) = elements_of(collection, name) else {
         let detail = format!(
             "The body must be an array of objects or a HAL collection with `_embedded.{name}`."
@@ -178,8 +173,8 @@ fn elements_of<'a>(
 /// Runs work on a large body on a blocking thread, so that other requests do not wait.
 pub async fn aside_if_large<T: Send + 'static>(
     size: usize,
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     if size <= LARGE {
         return work();
     }
@@ -195,7 +190,7 @@ fn wrong_shape(detail: String) -> Problem {
 
 /// Refuses a page of several, which would delete the others. Any sign of other pages suffices: a
 /// client that edits the body may lose some signs.
-fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
+fn refuse_part(collection: Value<'_>, count: usize) -> Result<()> {
     let total = collection.member("total_items");
     let is_whole = total.is_none_or(|total| {
         let total = total.as_number().and_then(|digits| digits.parse::<u64>().ok());

@@ -15,15 +15,11 @@ pub static ANONYMOUS: Caller = Caller::Anonymous;
 
 /// Has no `Debug`, so that the token is never logged.
 #[derive(Clone)]
-pub struct PresentedToken(Arc<str>);
+pub struct PresentedToken(pub Arc<str>);
 
 impl PresentedToken {
     pub fn of(request: &Request) -> Option<Self> {
         Some(Self(bearer_token(request.headers()).ok()??.into()))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 

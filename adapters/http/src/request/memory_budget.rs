@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -82,7 +82,7 @@ pub const fn work_on(bytes: usize) -> usize {
 }
 
 impl MemoryBudget {
-    pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
+    pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation> {
         self.reserve_in(self.class_of(bytes), bytes).await
     }
 
@@ -96,7 +96,7 @@ impl MemoryBudget {
         &self,
         body: &MemoryReservation,
         bytes: usize,
-    ) -> Result<Option<MemoryReservation>, Problem> {
+    ) -> Result<Option<MemoryReservation>> {
         if body.class == LARGE {
             return Ok(None);
         }
@@ -114,7 +114,7 @@ impl MemoryBudget {
         held: Option<MemoryReservation>,
         read: impl Fn() -> F,
         bytes: impl Fn(&T) -> usize,
-    ) -> Result<(T, Option<MemoryReservation>), Problem> {
+    ) -> Result<(T, Option<MemoryReservation>)> {
         let found = read().await.map_err(Into::into)?;
         let bytes = bytes(&found);
         let has_all = held.as_ref().is_some_and(|held| held.class == LARGE);
@@ -137,7 +137,7 @@ impl MemoryBudget {
         size: usize,
         held: Option<MemoryReservation>,
         make: impl FnOnce() -> String,
-    ) -> Result<Bytes, Problem> {
+    ) -> Result<Bytes> {
         // Source and body are in memory at the same time.
         let held = match held {
             None if 2 * size > SMALL => Some(self.reserve(2 * size).await?),
@@ -156,7 +156,7 @@ impl MemoryBudget {
         Some(MemoryReservation { class, permit })
     }
 
-    async fn reserve_in(&self, class: usize, bytes: usize) -> Result<MemoryReservation, Problem> {
+    async fn reserve_in(&self, class: usize, bytes: usize) -> Result<MemoryReservation> {
         let SizeClass { free, waits, refused, .. } = &self.0[class];
         if let Some(reservation) = self.try_in(class, bytes) {
             waits.observe(0.0);

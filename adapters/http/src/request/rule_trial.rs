@@ -7,14 +7,15 @@ use domain::{Collection, Lookup, Members, Pointer, Value, Violation, Violations,
 use jiff::civil::Date;
 
 use super::body::aside_if_large;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
+use crate::query::fix;
 
 pub const MEMBERS: [&str; 7] = ["rule", "expression", "group", "self", "old", "today", "lookup"];
 
 /// The body, `lookup` and an array of items. The item has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
 
-pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>), Problem> {
+pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>)> {
     aside_if_large(body.len(), move || {
         let read = domain::json::read_within(&body, MAX_DEPTH + ENVELOPE_DEPTH)?;
         drop(body);
@@ -40,7 +41,7 @@ struct TrialReader<'a> {
 }
 
 impl<'a> TrialReader<'a> {
-    fn trial(mut self) -> Result<(RuleTrial, Option<Date>), Problem> {
+    fn trial(mut self) -> Result<(RuleTrial, Option<Date>)> {
         self.refuse_others();
         let subject = self.subject();
         let collection = self.collection();
@@ -67,11 +68,8 @@ impl<'a> TrialReader<'a> {
                 continue;
             }
             let name = decode(name).into_owned();
-            let detail = match nearest(&name, MEMBERS) {
-                Some(known) => format!("Unknown member. Did you mean `{known}`?"),
-                None => format!("Unknown member. Use `{}`.", MEMBERS.join("`, `")),
-            };
-            self.refuse(at(&name), "unknown_member", detail);
+            let fix = fix(nearest(&name, MEMBERS), || format!("Use `{}`.", MEMBERS.join("`, `")));
+            self.refuse(at(&name), "unknown_member", format!("Unknown member. {fix}"));
         }
     }
 
@@ -125,11 +123,9 @@ impl<'a> TrialReader<'a> {
         let collection = Collection::named(&name);
         if collection.is_none() {
             let names = Collection::names();
-            let detail = match nearest(&name, names.iter().copied()) {
-                Some(known) => format!("Unknown group. Did you mean `{known}`?"),
-                None => format!("Unknown group. Use `{}`.", names.join("`, `")),
-            };
-            self.refuse(at("group"), "unknown_group", detail);
+            let nearest = nearest(&name, names.iter().copied());
+            let fix = fix(nearest, || format!("Use `{}`.", names.join("`, `")));
+            self.refuse(at("group"), "unknown_group", format!("Unknown group. {fix}"));
         }
         collection
     }
@@ -146,11 +142,7 @@ impl<'a> TrialReader<'a> {
         date
     }
 
-    fn item(
-        &mut self,
-        value: Option<Value<'_>>,
-        pointer: &Pointer,
-    ) -> Result<Option<Members>, Problem> {
+    fn item(&mut self, value: Option<Value<'_>>, pointer: &Pointer) -> Result<Option<Members>> {
         let Some(value) = value else { return Ok(None) };
         let members = Members::from_value(value)?;
         if members.is_none() {
@@ -161,7 +153,7 @@ impl<'a> TrialReader<'a> {
         Ok(members)
     }
 
-    fn lookups(&mut self) -> Result<Vec<(String, TrialLookup)>, Problem> {
+    fn lookups(&mut self) -> Result<Vec<(String, TrialLookup)>> {
         let Some(lookup) = self.body.member("lookup") else { return Ok(Vec::new()) };
         let Some(entries) = lookup.entries() else {
             let found = lookup.kind().with_article();
@@ -183,7 +175,7 @@ impl<'a> TrialReader<'a> {
         Ok(lookups)
     }
 
-    fn found(&mut self, value: Value<'a>, at: &Pointer) -> Result<Option<TrialLookup>, Problem> {
+    fn found(&mut self, value: Value<'a>, at: &Pointer) -> Result<Option<TrialLookup>> {
         if value.is_null() {
             return Ok(Some(TrialLookup::One(None)));
         }

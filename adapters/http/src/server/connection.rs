@@ -85,10 +85,10 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         let timed = io.into_inner();
         let events = taken.lock().take();
         if let Some(events) = events {
-            return Some((events, timed.into_stream()));
+            return Some((events, timed.stream));
         }
         let (refusal, unread) = (timed.refusal(&outcome), timed.may_have_unread_input());
-        let mut stream = timed.into_stream();
+        let mut stream = timed.stream;
         let ending = async {
             if let Some(status) = refusal {
                 let _ =

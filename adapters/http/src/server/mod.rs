@@ -119,15 +119,6 @@ pub async fn serve<E: poem::Endpoint + 'static>(
     listener: TcpListener,
     endpoint: E,
     limits: ServerLimits,
-    shutdown: impl Future<Output = ()> + Send,
-) -> Drained {
-    serve_measured(listener, endpoint, limits, &Arc::default(), shutdown).await
-}
-
-pub async fn serve_measured<E: poem::Endpoint + 'static>(
-    listener: TcpListener,
-    endpoint: E,
-    limits: ServerLimits,
     metrics: &HttpMetrics,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Drained {

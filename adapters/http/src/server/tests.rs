@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Burst, Drained, LeastRate, MAX_HEAD, ServerLimits, serve_measured};
+use super::{Burst, Drained, LeastRate, MAX_HEAD, ServerLimits, serve};
 use crate::metrics::HttpMetrics;
 
 mod connections;
@@ -93,7 +93,7 @@ impl Server {
         let measured = Arc::clone(&metrics);
         let ended = tokio::spawn(async move {
             let stopped = async { stopped.await.unwrap() };
-            serve_measured(listener, endpoint(), limits, &measured, stopped).await
+            serve(listener, endpoint(), limits, &measured, stopped).await
         });
         Self { address, stop, ended, metrics }
     }

@@ -55,7 +55,7 @@ impl Deadline {
 }
 
 pub(super) struct TimedStream {
-    stream: TcpStream,
+    pub(super) stream: TcpStream,
     progress: Arc<Progress>,
     limits: Arc<ServerLimits>,
     reading: Deadline,
@@ -91,10 +91,6 @@ impl TimedStream {
             write_blocked: false,
             refused: None,
         }
-    }
-
-    pub(super) fn into_stream(self) -> TcpStream {
-        self.stream
     }
 
     /// Returns the status that is still owed to a client whose request did not reach the endpoint.

@@ -10,7 +10,7 @@ use domain::Collection;
 
 use super::sheet::{SheetReader, most_columns, require_columns};
 use super::{HeaderRow, malformed_file, members_of};
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 /// Byte order mark: some programs detect UTF-8 by it.
 pub const BOM: &str = "\u{feff}";
@@ -43,11 +43,7 @@ fn written(write: impl FnOnce(&mut Writer<Vec<u8>>) -> ::csv::Result<()>) -> Vec
     writer.into_inner().unwrap_or_default()
 }
 
-pub fn read(
-    collection: Collection,
-    body: &Bytes,
-    most_bytes: usize,
-) -> Result<Vec<ImportRow>, Problem> {
+pub fn read(collection: Collection, body: &Bytes, most_bytes: usize) -> Result<Vec<ImportRow>> {
     let content = std::str::from_utf8(body).map_err(|error| {
         let at = error.valid_up_to();
         malformed_file(format!(
@@ -115,7 +111,7 @@ enum State {
 
 /// Refuses cells that the reader would misread: with text after the closing quotation mark, or
 /// without one. Also limits cells per row before they take memory.
-fn scan(content: &str, most: usize) -> Result<(), Problem> {
+fn scan(content: &str, most: usize) -> Result<()> {
     let (mut state, mut line, mut cells) = (State::Start, 1_u64, 1);
     for byte in content.bytes() {
         line += u64::from(byte == b'\n');

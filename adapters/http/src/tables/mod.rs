@@ -15,7 +15,7 @@ use application::table::{Cell, Column};
 use domain::content::META;
 use domain::{Collection, Content, Members};
 
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 
 /// Limit of columns in addition to the leading ones of every export.
 pub const MOST_COLUMNS: usize = 1_000;
@@ -82,7 +82,7 @@ fn too_much(detail: impl Into<String>) -> Problem {
     Problem::new(&kinds::BODY_TOO_LARGE, detail)
 }
 
-pub fn require_rows(count: usize) -> Result<(), Problem> {
+pub fn require_rows(count: usize) -> Result<()> {
     if count <= MOST_ROWS {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use domain::{Collection, Members, Pointer, Violation};
 use super::csv::BOM;
 use super::{malformed_file, members_of, require_rows, versioned};
 use crate::hal::close_object;
-use crate::problem::Problem;
+use crate::problem::Result;
 
 const ARRAY_DEPTH: usize = 1;
 
@@ -56,7 +56,7 @@ pub fn rows(
 }
 
 /// Skips empty lines but counts them.
-pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, Problem> {
+pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>> {
     let body = body.strip_prefix(BOM.as_bytes()).unwrap_or(body);
     let mut rows = Vec::new();
     for (number, line) in (1..).zip(body.split(|byte| *byte == b'\n')) {
@@ -83,7 +83,7 @@ fn row(
     ImportRow { number, line, content }
 }
 
-pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, Problem> {
+pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>> {
     let read = read_within(body, MAX_DEPTH + ARRAY_DEPTH)
         .map_err(|error| malformed_file(format!("The file is not valid JSON: {error}.")))?;
     let elements = match read.value().kind() {

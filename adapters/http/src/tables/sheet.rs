@@ -7,7 +7,7 @@ use application::{ImportRow, RowContent};
 use domain::{Collection, Pointer, Violation};
 
 use super::{MOST_COLUMNS, malformed_file, require_rows, too_much};
-use crate::problem::Problem;
+use crate::problem::Result;
 
 /// Limit of cells, including empty ones before others: a cell takes far more memory than in the
 /// file.
@@ -17,7 +17,7 @@ pub fn most_columns(collection: Collection) -> usize {
     MOST_COLUMNS + Column::leading(collection).len()
 }
 
-pub fn require_columns(most: usize, count: usize) -> Result<(), Problem> {
+pub fn require_columns(most: usize, count: usize) -> Result<()> {
     if count <= most {
         return Ok(());
     }
@@ -36,11 +36,7 @@ pub struct SheetReader {
 
 impl SheetReader {
     /// Trailing columns may have empty names. `most_bytes` limits all rows together, as items.
-    pub fn new(
-        collection: Collection,
-        names: &[String],
-        most_bytes: usize,
-    ) -> Result<Self, Problem> {
+    pub fn new(collection: Collection, names: &[String], most_bytes: usize) -> Result<Self> {
         let used = names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1);
         let names = &names[..used];
         if names.is_empty() {
@@ -71,11 +67,7 @@ impl SheetReader {
         })
     }
 
-    pub fn add(
-        &mut self,
-        (number, line): (u64, u64),
-        mut cells: Vec<Cell<'static>>,
-    ) -> Result<(), Problem> {
+    pub fn add(&mut self, (number, line): (u64, u64), mut cells: Vec<Cell<'static>>) -> Result<()> {
         let used = cells.iter().rposition(|cell| *cell != Cell::Empty).map_or(0, |last| last + 1);
         if used == 0 {
             return Ok(());
@@ -102,7 +94,7 @@ impl SheetReader {
         Ok(())
     }
 
-    fn take_bytes(&mut self, cells: &[Cell<'_>]) -> Result<(), Problem> {
+    fn take_bytes(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         let sizes = cells.iter().enumerate().filter_map(|(place, cell)| {
             let written = cell.as_written()?;
             Some(written.len() + self.lengths.get(place).copied().unwrap_or_default())

@@ -10,7 +10,7 @@ use zip::ZipArchive;
 
 use super::sheet::MOST_CELLS;
 use super::{malformed_file, too_much};
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 /// Excel's limits.
 pub const SHEET_ROWS: u32 = 1_048_576;
@@ -39,7 +39,7 @@ const KEPT: [(&str, usize, usize); 9] = [
 ];
 
 /// Checks all parts and counts the unpacked bytes: the declared size may be wrong.
-pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), Problem> {
+pub fn check(body: &Bytes, most_bytes: usize) -> Result<()> {
     let malformed = |error: &dyn std::fmt::Display| {
         malformed_file(format!("The file is not a workbook: {error}."))
     };
@@ -66,7 +66,7 @@ pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), Problem> {
 
 /// Refuses an archive whose directory would take many times its size in memory. Counts every
 /// entry signature that the reader could find.
-fn require_small_directory(body: &[u8]) -> Result<(), Problem> {
+fn require_small_directory(body: &[u8]) -> Result<()> {
     let (mut entries, mut bytes) = (0, 0);
     for header in body.windows(DIRECTORY_HEADER).filter(|header| header.starts_with(b"PK\x01\x02"))
     {
@@ -88,7 +88,7 @@ pub fn too_large(most_bytes: usize) -> Problem {
 
 /// Checks attributes that the reader computes with, and counts the kept elements. Parses the part
 /// like the reader.
-fn check_part(part: &[u8]) -> Result<(), Problem> {
+fn check_part(part: &[u8]) -> Result<()> {
     let mut parser = Reader::from_reader(part);
     let config = parser.config_mut();
     (config.check_end_names, config.expand_empty_elements) = (false, true);
@@ -125,7 +125,7 @@ fn too_many(name: &str, most: usize) -> Problem {
 }
 
 /// Checks attributes that the reader computes with, and the length of kept ones.
-fn check_element(element: &BytesStart<'_>, longest: Option<usize>) -> Result<(), Problem> {
+fn check_element(element: &BytesStart<'_>, longest: Option<usize>) -> Result<()> {
     let own = element.local_name();
     if longest.is_none() && !["sst", "row", "c", "f", "dimension"].contains(&own.as_ref()) {
         return Ok(());
@@ -223,8 +223,8 @@ mod tests {
         let second = body.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
         body[second + 42..second + 46].fill(0);
         let refused = check(&body.into(), 1 << 10).unwrap_err();
-        assert_eq!(refused.kind().code, "malformed-file");
-        assert!(refused.detail().contains("overlap"), "{refused}");
+        assert_eq!(refused.kind.code, "malformed-file");
+        assert!(refused.detail.contains("overlap"), "{refused}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use thiserror::Error;
 use super::sheet::{SheetReader, most_columns, require_columns};
 use super::workbook_check::{self, SHEET_ROWS, too_large};
 use super::{HeaderRow, malformed_file, members_of};
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 /// The days of a workbook: 1900 to 9999.
 const DAYS: Range<f64> = 0.0..2_958_466.0;
@@ -85,19 +85,18 @@ impl WorkbookWriter {
 
 /// Writes numbers beyond double precision as strings, so that no digit is lost.
 fn write(sheet: &mut Worksheet, row: u32, place: u16, cell: &Cell<'_>) -> Result<(), WriteError> {
-    match cell {
-        Cell::Empty => {}
-        Cell::Number(digits) => match digits.parse::<f64>() {
-            Ok(number) if is_exact_in_a_double(digits) => {
-                sheet.write_number(row, place, number)?;
-            }
-            _ => {
-                sheet.write_string(row, place, truncated(digits))?;
-            }
-        },
-        Cell::String(string) => {
-            sheet.write_string(row, place, truncated(string))?;
+    let number = match cell {
+        Cell::Number(digits) if is_exact_in_a_double(digits) => digits.parse::<f64>().ok(),
+        _ => None,
+    };
+    match (number, cell) {
+        (Some(number), _) => {
+            sheet.write_number(row, place, number)?;
         }
+        (None, Cell::Number(text) | Cell::String(text)) => {
+            sheet.write_string(row, place, truncated(text))?;
+        }
+        (None, Cell::Empty) => {}
     }
     Ok(())
 }
@@ -115,11 +114,7 @@ fn require_length(name: &str) -> Result<(), WriteError> {
 }
 
 /// Reads the first visible sheet. `most_bytes` limits the unpacked size.
-pub fn read(
-    collection: Collection,
-    body: &Bytes,
-    most_bytes: usize,
-) -> Result<Vec<ImportRow>, Problem> {
+pub fn read(collection: Collection, body: &Bytes, most_bytes: usize) -> Result<Vec<ImportRow>> {
     workbook_check::check(body, most_bytes)?;
     let mut workbook: Xlsx<_> =
         open_workbook_from_rs(Cursor::new(body)).map_err(|error: ReadError| malformed(&error))?;
@@ -174,7 +169,7 @@ fn add(
     row: u32,
     cells: Vec<Cell<'static>>,
     most_bytes: usize,
-) -> Result<(), Problem> {
+) -> Result<()> {
     if let Some((first, sheet)) = sheet {
         // Excel counts rows from 1.
         let line = u64::from(row) + 1;
@@ -194,7 +189,7 @@ fn malformed_cell((row, column): (u32, u32), error: &str) -> Problem {
     malformed_file(format!("The cell in row {} and column {} {error}.", row + 1, column + 1))
 }
 
-fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>, Problem> {
+fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>> {
     // Some programs leave the results of formulas to Excel. An empty cell would remove a member.
     if cell.formula.is_some() && matches!(cell.value, DataRef::Empty) {
         let error = "has a formula without a result. Open the file in Excel and save it";

@@ -7,8 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use application::{ContentWrite, ItemAddress, WriteOptions, Written};
-use async_trait::async_trait;
-use domain::Content;
+use domain::{Content, ContentDigest};
 use poem::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, LAST_MODIFIED, LINK, LOCATION, VARY,
@@ -27,9 +26,11 @@ use crate::headers::accept::accepts;
 use crate::headers::content_disposition::{self, is_shown_inline};
 use crate::headers::digest_fields::{self, REPR_DIGEST};
 use crate::headers::entity_tag::{EntityTag, content_precondition};
+use crate::headers::media_type::MediaType;
+use crate::headers::set;
 use crate::links;
-use crate::middleware::method_router::{Handler, Negotiated};
-use crate::problem::{Problem, kinds};
+use crate::middleware::method_router::Negotiated;
+use crate::problem::{Problem, Result, kinds};
 use crate::query::{ContentQuery, query_of};
 use crate::request::body::declared_length;
 use crate::request::caller::caller_of;
@@ -41,24 +42,22 @@ const SANDBOX: &str = "sandbox; default-src 'none'; img-src 'self' data:; media-
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
 
+#[derive(Clone)]
 pub struct ContentEndpoint {
     pub group: Arc<GroupEndpoint>,
     pub operation: GroupOperation,
 }
 
-#[async_trait]
-impl Handler for ContentEndpoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+impl ContentEndpoint {
+    pub async fn answer(self, mut request: Request) -> Result<Response> {
         match self.operation {
-            GroupOperation::PutContent => Box::pin(self.put(request)).await,
-            GroupOperation::DeleteContent => self.delete(request).await,
-            _ => self.get(request).await,
+            GroupOperation::PutContent => Box::pin(self.put(&mut request)).await,
+            GroupOperation::DeleteContent => self.delete(&request).await,
+            _ => self.get(&request).await,
         }
     }
-}
 
-impl ContentEndpoint {
-    async fn get(&self, request: &Request) -> Result<Response, Problem> {
+    async fn get(&self, request: &Request) -> Result<Response> {
         let query = ContentQuery::read(self.operation, query_of(request))?;
         let item = self.group.target(request)?;
         let group = &self.group.context;
@@ -93,7 +92,7 @@ impl ContentEndpoint {
         request: &Request,
         item: ItemAddress,
         query: &ContentQuery,
-    ) -> Result<Content, Problem> {
+    ) -> Result<Content> {
         let (service, caller) = (&self.group.service, caller_of(request));
         Ok(match (self.operation, query.as_of) {
             (GroupOperation::GetVersionContent, _) => {
@@ -104,41 +103,32 @@ impl ContentEndpoint {
         })
     }
 
-    /// The headers of every response with the content, and of a 304.
     fn facts(
         &self,
         item: ItemAddress,
         content: &Content,
         (is_attachment, is_immutable): (bool, bool),
     ) -> HeaderMap {
-        let mut headers = HeaderMap::with_capacity(12);
-        let media_type = HeaderValue::try_from(&*content.media_type);
-        let unknown = || HeaderValue::from_static("application/octet-stream");
-        headers.insert(CONTENT_TYPE, media_type.unwrap_or_else(|_| unknown()));
-        let is_inline = !is_attachment && is_shown_inline(&content.media_type);
-        let disposition =
-            content_disposition::header(is_inline, content.filename.as_deref(), item.id);
-        headers.insert(CONTENT_DISPOSITION, disposition);
-        headers.insert(ETAG, EntityTag::of_digest(&content.digest).header());
-        headers.insert(REPR_DIGEST, digest_fields::header(&content.digest));
-        headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        let Content { media_type, filename, digest, .. } = content;
+        let is_inline = !is_attachment && is_shown_inline(media_type);
+        let disposition = content_disposition::header(is_inline, filename.as_deref(), item.id);
         let caching =
             if is_immutable { "private, max-age=86400, immutable" } else { "private, no-cache" };
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+        let kind = media_type.parse().unwrap_or_else(|_| MediaType::BYTES.header());
+        let mut headers = facts(kind, disposition, digest, caching);
+        headers.insert(REPR_DIGEST, digest_fields::header(digest));
         // The viewers of browsers show no PDF in a sandbox.
-        if !content.media_type.to_ascii_lowercase().starts_with("application/pdf") {
+        if !media_type.to_ascii_lowercase().starts_with("application/pdf") {
             headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
         }
         headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
-        insert_stored(&mut headers, content);
+        set(&mut headers, LAST_MODIFIED, http_date(&content.stored_at));
         let url = links::item(&self.group.context.base_url, self.group.group, item.parent, item.id);
-        if let Ok(described) = HeaderValue::try_from(format!("<{url}>; rel=\"describedby\"")) {
-            headers.insert(LINK, described);
-        }
+        set(&mut headers, LINK, format!("<{url}>; rel=\"describedby\""));
         headers
     }
 
-    async fn put(&self, request: &mut Request) -> Result<Response, Problem> {
+    async fn put(&self, request: &mut Request) -> Result<Response> {
         let context = &self.group.context;
         let description = description(request.headers())?;
         let announced = digest_fields::announced(request.headers())?;
@@ -169,7 +159,7 @@ impl ContentEndpoint {
         self.show(request, status, item, &written).await
     }
 
-    async fn delete(&self, request: &Request) -> Result<Response, Problem> {
+    async fn delete(&self, request: &Request) -> Result<Response> {
         let condition = content_precondition(request.headers())?;
         let options = self.options(request)?;
         self.group.require(&condition)?;
@@ -181,7 +171,7 @@ impl ContentEndpoint {
         self.group.context.acknowledge(answer).await
     }
 
-    fn options(&self, request: &Request) -> Result<WriteOptions, Problem> {
+    fn options(&self, request: &Request) -> Result<WriteOptions> {
         self.group.write_options(self.operation, request, None)
     }
 
@@ -193,7 +183,7 @@ impl ContentEndpoint {
         status: StatusCode,
         item: ItemAddress,
         written: &Written,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let context = &self.group.context;
         let options = self.options(request)?;
         let shown =
@@ -204,21 +194,29 @@ impl ContentEndpoint {
         headers.append(VARY, HeaderValue::from_static("Prefer"));
         headers.remove(LOCATION);
         let url = links::item(&context.base_url, self.group.group, item.parent, item.id);
-        if let Ok(url) = HeaderValue::try_from(url) {
-            headers.insert(CONTENT_LOCATION, url);
-        }
+        set(headers, CONTENT_LOCATION, url);
         if let Some(content) = Content::of(&written.shown.item.members) {
             let tag = EntityTag::of_digest(&content.digest).of_write(&options);
             headers.insert(ETAG, tag.header());
             headers.insert(REPR_DIGEST, digest_fields::header(&content.digest));
-            insert_stored(headers, &content);
+            set(headers, LAST_MODIFIED, http_date(&content.stored_at));
         }
         Ok(response)
     }
 }
 
-fn insert_stored(headers: &mut HeaderMap, content: &Content) {
-    if let Ok(stored) = HeaderValue::try_from(http_date(&content.stored_at)) {
-        headers.insert(LAST_MODIFIED, stored);
-    }
+/// The headers of every response with bytes, and of a 304.
+pub(super) fn facts(
+    media_type: HeaderValue,
+    disposition: HeaderValue,
+    tag: &ContentDigest,
+    caching: &'static str,
+) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(12);
+    headers.insert(CONTENT_TYPE, media_type);
+    headers.insert(CONTENT_DISPOSITION, disposition);
+    headers.insert(ETAG, EntityTag::of_digest(tag).header());
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+    headers
 }

@@ -17,16 +17,14 @@ use crate::hal::{ItemView, Snapshot, VersionHistory};
 use crate::headers::entity_tag::{EntityTag, item_precondition};
 use crate::headers::link::with_links;
 use crate::links;
-use crate::problem::{Problem, kinds};
-use crate::query::{
-    CollectionQuery, VersionsQuery, difference_from, query_of, refuse_parameters, version,
-};
+use crate::problem::{Problem, Result, kinds};
+use crate::query::{VersionsQuery, difference_from, query_of, refuse_parameters, version};
 use crate::request::caller::caller_of;
 use crate::request::memory_budget::{MemoryReservation, work_on};
 use crate::time::TIME;
 
 impl GroupEndpoint {
-    pub(super) async fn list_versions(&self, request: &Request) -> Result<Response, Problem> {
+    pub(super) async fn list_versions(&self, request: &Request) -> Result<Response> {
         let query = VersionsQuery::read(query_of(request))?;
         let item = self.target(request)?;
         let (number, size) = (query.page, query.page_size);
@@ -40,7 +38,7 @@ impl GroupEndpoint {
         Ok(with_links(response, &targets))
     }
 
-    pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
+    pub(super) async fn get_version(&self, request: &Request) -> Result<Response> {
         refuse_parameters(request)?;
         let address = self.target(request)?;
         let (past, item) =
@@ -48,7 +46,7 @@ impl GroupEndpoint {
         self.show_past(request, address.parent, item, (Snapshot::Version(&past), None), &past).await
     }
 
-    pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
+    pub(super) async fn compare(&self, request: &Request) -> Result<Response> {
         let from = difference_from(query_of(request))?;
         let item = self.target(request)?;
         let to = version_of(request)?;
@@ -67,7 +65,7 @@ impl GroupEndpoint {
         request: &Request,
         options: &WriteOptions,
         memory: Option<MemoryReservation>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let condition = item_precondition(request.headers())?;
         let item = self.target(request)?;
         // A removed item cannot be overwritten, so it needs no condition.
@@ -81,14 +79,10 @@ impl GroupEndpoint {
         let read = async || {
             Ok::<_, Problem>(self.service.version(caller_of(request), item, version).await)
         };
-        let (past, memory) = self
-            .context
-            .memory
-            .read(memory, read, |past| match past {
-                Ok((_, past)) => work_on(past.members.len()),
-                Err(_) => 0,
-            })
-            .await?;
+        let read = self.context.memory.read(memory, read, |past| {
+            past.as_ref().map_or(0, |(_, past)| work_on(past.members.len()))
+        });
+        let (past, memory) = read.await?;
         let write = ItemWrite { options, item, precondition: &condition };
         let restored = self.service.restore(&write, past).await?;
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
@@ -102,27 +96,12 @@ impl GroupEndpoint {
         address: ItemAddress,
         time: Timestamp,
         view: &View,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let fields = view.fields.as_ref();
         let (past, item) = self.service.get_at(caller_of(request), address, time, fields).await?;
         let (time, removed_at) = (TIME.timestamp_to_string(&time), past.change.removed_at);
         self.show_past(request, address.parent, item, (Snapshot::At(&time), removed_at), &past)
             .await
-    }
-
-    pub(super) async fn list_at(
-        &self,
-        request: &Request,
-        parent: Option<ItemId>,
-        time: Timestamp,
-        query: &CollectionQuery<'_>,
-    ) -> Result<Response, Problem> {
-        let read = || self.service.list_at(caller_of(request), parent, time, &query.request);
-        let (listing, memory) = self.read_page(read).await?;
-        let time = TIME.timestamp_to_string(&time);
-        let page = self.page_of(query, &listing, parent, Snapshot::At(&time));
-        let body = self.page_body(&page, memory);
-        Ok(with_links(content::answer(request, body)?, &page.targets))
     }
 
     async fn show_past(
@@ -132,7 +111,7 @@ impl GroupEndpoint {
         item: Item,
         (snapshot, removed_at): (Snapshot<'_>, Option<Timestamp>),
         past: &PastVersion,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let shown = ShownItem { item, links: Links::default() };
         let view = ItemView { removed_at, ..ItemView::new(&shown, snapshot) };
         if past.is_cut {
@@ -154,7 +133,7 @@ pub fn work_on_both([from, to]: &[Arc<str>; 2]) -> usize {
     work_on(from.len() + to.len())
 }
 
-pub(super) fn version_of(request: &Request) -> Result<Version, Problem> {
+pub(super) fn version_of(request: &Request) -> Result<Version> {
     let named = request.raw_path_param(VERSION_PARAMETER).and_then(version);
     named.ok_or_else(|| {
         Problem::new(&kinds::VERSION_NOT_FOUND, "Versions are numbered 1, 2, 3 and so on.")

@@ -29,25 +29,23 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
-use poem::http::{HeaderMap, HeaderValue, StatusCode};
+use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use self::content::ContentEndpoint;
-use self::dossier::DossierEndpoint;
 use crate::base_url::BaseUrl;
 use crate::endpoints::documentation::Changing;
-use crate::endpoints::in_time;
+use crate::endpoints::{handler, in_time};
 use crate::groups::{Group, GroupOperation, PathForm, VERSION_PARAMETER};
 use crate::headers::consistency_token;
-use crate::headers::entity_tag::ServerRole;
 use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::{Handler, Negotiated, ServedMethod};
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 use crate::request::body::{self, BodyReader, is_encoded, may_have_body, unsupported};
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 
@@ -67,10 +65,7 @@ pub struct HttpContext {
 }
 
 impl HttpContext {
-    pub async fn json_body(
-        &self,
-        request: &mut Request,
-    ) -> Result<(Bytes, MemoryReservation), Problem> {
+    pub async fn json_body(&self, request: &mut Request) -> Result<(Bytes, MemoryReservation)> {
         if is_supported(request, &[MediaType::JSON]) {
             self.bodies.read(request).await
         } else {
@@ -82,8 +77,8 @@ impl HttpContext {
 pub struct GroupEndpoint {
     group: Group,
     service: Arc<ResourceService>,
-    context: Arc<HttpContext>,
-    role: ServerRole,
+    pub context: Arc<HttpContext>,
+    is_standby: bool,
     /// The same endpoint over each standby.
     standbys: Vec<Self>,
 }
@@ -95,17 +90,12 @@ impl GroupEndpoint {
         at_standbys: impl Iterator<Item = Arc<ResourceService>>,
         context: &Arc<HttpContext>,
     ) -> Arc<Self> {
-        let on = |role, service, standbys| {
+        let on = |is_standby, service, standbys| {
             let context = Arc::clone(context);
-            Self { group, service, context, role, standbys }
+            Self { group, service, context, is_standby, standbys }
         };
-        let standbys =
-            at_standbys.map(|service| on(ServerRole::Standby, service, Vec::new())).collect();
-        Arc::new(on(ServerRole::Primary, service, standbys))
-    }
-
-    pub fn gate(&self) -> &Arc<Gate> {
-        &self.context.gate
+        let standbys = at_standbys.map(|service| on(true, service, Vec::new())).collect();
+        Arc::new(on(false, service, standbys))
     }
 
     pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<ServedMethod> {
@@ -114,9 +104,9 @@ impl GroupEndpoint {
             let asks = Asks::Operations(self.group, operation.asks());
             let group = Arc::clone(self);
             let handler: Box<dyn Handler> = match operation {
-                GroupOperation::GetDossier => Box::new(DossierEndpoint(group)),
+                GroupOperation::GetDossier => handler(group, GroupEndpoint::dossier),
                 operation if operation.is_of_content() => {
-                    Box::new(ContentEndpoint { group, operation })
+                    handler(ContentEndpoint { group, operation }, ContentEndpoint::answer)
                 }
                 operation => Box::new(OperationEndpoint { group, operation }),
             };
@@ -130,7 +120,7 @@ impl GroupEndpoint {
         operation: GroupOperation,
         request: &mut Request,
         time_limit: Duration,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let media = Negotiated::of(request);
         // Releases the bytes after parsing; the reservation covers the parsed body.
         let (body, memory) = self.read_body(operation, request).await?.unzip();
@@ -153,7 +143,7 @@ impl GroupEndpoint {
         &self,
         operation: GroupOperation,
         request: &mut Request,
-    ) -> Result<Option<(Bytes, MemoryReservation)>, Problem> {
+    ) -> Result<Option<(Bytes, MemoryReservation)>> {
         let is_taken = operation.takes_body();
         if !is_taken && !may_have_body(request.headers()) {
             return Ok(None);
@@ -175,7 +165,7 @@ impl GroupEndpoint {
         &self,
         operation: GroupOperation,
         body: Option<(Bytes, &MemoryReservation)>,
-    ) -> Result<Input, Problem> {
+    ) -> Result<Input> {
         let Some(body) = body else { return Ok(Input::Nothing) };
         if operation != GroupOperation::ReplaceAll {
             return Box::pin(body::members(body.0)).await.map(Input::Members);
@@ -193,7 +183,7 @@ impl GroupEndpoint {
         fingerprint: Option<String>,
         input: Input,
         memory: Option<MemoryReservation>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         // All but the read of an item are boxed, because each move of the future copies the
         // largest.
         match operation {
@@ -216,7 +206,7 @@ impl GroupEndpoint {
         options: &WriteOptions,
         input: Input,
         memory: Option<MemoryReservation>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         match (operation, input) {
             (GroupOperation::Create, Input::Members(members)) => {
                 let parent = self.parent_in(request)?;
@@ -233,7 +223,7 @@ impl GroupEndpoint {
     }
 
     /// An invalid identifier counts as a missing parent.
-    fn parent_in(&self, request: &Request) -> Result<Option<ItemId>, Problem> {
+    fn parent_in(&self, request: &Request) -> Result<Option<ItemId>> {
         match self.group.parent() {
             None => Ok(None),
             Some(parent) => identifier(request, parent.item_parameter)
@@ -242,7 +232,7 @@ impl GroupEndpoint {
         }
     }
 
-    fn target(&self, request: &Request) -> Result<ItemAddress, Problem> {
+    fn target(&self, request: &Request) -> Result<ItemAddress> {
         let parent = self.parent_in(request)?;
         let id = identifier(request, self.group.item_parameter);
         Ok(ItemAddress { parent, id: id.ok_or_else(Problem::item_not_found)? })
@@ -268,14 +258,14 @@ struct OperationEndpoint {
 
 #[async_trait]
 impl Handler for OperationEndpoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+    async fn handle(&self, request: &mut Request) -> Result<Response> {
         let answer = self.answer(request).await;
         self.group.context.vary_by_token(self.operation, answer)
     }
 }
 
 impl OperationEndpoint {
-    async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
+    async fn answer(&self, request: &mut Request) -> Result<Response> {
         let began = Instant::now();
         let least = consistency_token::read(request.headers())?;
         if self.group.context.standbys.is_some()
@@ -289,7 +279,9 @@ impl OperationEndpoint {
         // Taken before the work: an old history on newer content matches nothing later.
         let log = &self.group.context.log;
         let mut history = log.history();
-        let conditions = conditions_of(request);
+        let headers = request.headers();
+        let is_conditional = headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MATCH);
+        let conditions = is_conditional.then(|| headers.clone());
         if conditions.is_some() {
             tag_history::strip(request.headers_mut(), &history);
         }
@@ -321,12 +313,6 @@ impl OperationEndpoint {
 
 #[derive(Clone)]
 struct RequestHistory(Arc<str>);
-
-fn conditions_of(request: &Request) -> Option<HeaderMap> {
-    let headers = request.headers();
-    let is_conditional = headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MATCH);
-    is_conditional.then(|| headers.clone())
-}
 
 enum Input {
     Nothing,

@@ -9,34 +9,43 @@ use super::respond::{not_modified, show_page, unchanged};
 use crate::endpoints::content;
 use crate::hal::{self, ItemView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
-use crate::problem::Problem;
+use crate::headers::link::with_links;
+use crate::problem::Result;
 use crate::query::{CollectionQuery, ItemQuery, query_of};
 use crate::request::caller::caller_of;
+use crate::time::TIME;
 
 impl GroupEndpoint {
-    pub(super) async fn list(&self, request: &Request) -> Result<Response, Problem> {
+    pub(super) async fn list(&self, request: &Request) -> Result<Response> {
         let parent = self.parent_in(request);
         // An invalid query takes precedence over a missing parent.
         let named = parent.as_ref().ok().copied().flatten();
         let query = CollectionQuery::read(self.group, query_of(request), named)?;
         let parent = parent?;
-        if let Some(time) = query.as_of {
-            return self.list_at(request, parent, time, &query).await;
-        }
         if !query.has_access
+            && query.as_of.is_none()
             && let Some(known) = self.known_revision(request, parent, &query).await?
         {
             return Ok(not_modified(&known));
         }
-        let read = || self.service.list(caller_of(request), parent, &query.request);
+        let (caller, wanted) = (caller_of(request), &query.request);
+        let read = async || match query.as_of {
+            Some(time) => self.service.list_at(caller, parent, time, wanted).await,
+            None => self.service.list(caller, parent, wanted).await,
+        };
         let (listing, memory) = self.read_page(read).await?;
-        let mut page = self.page_of(&query, &listing, parent, Snapshot::Now);
+        let time = query.as_of.map(|time| TIME.timestamp_to_string(&time));
+        let snapshot = time.as_deref().map_or(Snapshot::Now, Snapshot::At);
+        let mut page = self.page_of(&query, &listing, parent, snapshot);
         if query.has_access {
             let items: Vec<_> = listing.items().iter().map(|it| it.shown.item.id).collect();
             page.allowed = self.service.allowed(caller_of(request), &items).await?;
         }
         let body = self.page_body(&page, memory);
-        let tag = self.page_tag(&page, &body).read_at(self.role);
+        if time.is_some() {
+            return Ok(with_links(content::answer(request, body)?, &page.targets));
+        }
+        let tag = self.page_tag(&page, &body).read_at(self.is_standby);
         Ok(match tag.known_to(request.headers())? {
             Some(known) => not_modified(&known),
             None => show_page(&page, &tag, body),
@@ -50,16 +59,16 @@ impl GroupEndpoint {
         request: &Request,
         parent: Option<ItemId>,
         query: &CollectionQuery<'_>,
-    ) -> Result<Option<EntityTag>, Problem> {
+    ) -> Result<Option<EntityTag>> {
         if !request.headers().contains_key(IF_NONE_MATCH) {
             return Ok(None);
         }
         let revision = self.service.revision(caller_of(request), parent, &query.request).await?;
         let Some(revision) = revision else { return Ok(None) };
-        Ok(EntityTag::of_collection(&revision).read_at(self.role).known_to(request.headers())?)
+        EntityTag::of_collection(&revision).read_at(self.is_standby).known_to(request.headers())
     }
 
-    pub(super) async fn get(&self, request: &Request) -> Result<Response, Problem> {
+    pub(super) async fn get(&self, request: &Request) -> Result<Response> {
         let query = ItemQuery::read(self.group, query_of(request))?;
         let item = self.target(request)?;
         if let Some(time) = query.as_of {
@@ -98,7 +107,7 @@ impl GroupEndpoint {
         request: &Request,
         item: ItemAddress,
         query: &ItemQuery,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let (shown, embedded, verdict) =
             self.service.examine(caller_of(request), item, &query.view).await?;
         let view = ItemView {
@@ -119,7 +128,7 @@ impl GroupEndpoint {
         request: &Request,
         item: ItemAddress,
         view: ItemView<'_>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let allowed = self.service.allowed(caller_of(request), &[item.id]).await?;
         let view = ItemView { allowed: allowed.get(&item.id).copied(), ..view };
         content::answer(request, self.item_body(item.parent, &view, None).await?)

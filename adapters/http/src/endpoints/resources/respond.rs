@@ -2,8 +2,8 @@ use application::{Listing, ShownItem, WriteOptions, Written};
 use bytes::Bytes;
 use domain::ItemId;
 use jiff::Timestamp;
+use poem::http::StatusCode;
 use poem::http::header::{ETAG, LAST_MODIFIED, LOCATION};
-use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 
 use super::GroupEndpoint;
@@ -12,8 +12,9 @@ use crate::headers::entity_tag::EntityTag;
 use crate::headers::link::with_links;
 use crate::headers::modified_since::has_state_of;
 use crate::headers::prefer::Return;
+use crate::headers::set;
 use crate::links;
-use crate::problem::Problem;
+use crate::problem::Result;
 use crate::query::CollectionQuery;
 use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::time::http_date;
@@ -25,7 +26,7 @@ impl GroupEndpoint {
     pub(super) async fn read_page<F: Future<Output = application::Result<Listing>>>(
         &self,
         read: impl Fn() -> F,
-    ) -> Result<(Listing, Option<MemoryReservation>), Problem> {
+    ) -> Result<(Listing, Option<MemoryReservation>)> {
         // Source and response are in memory at the same time.
         let bytes = |listing: &Listing| 2 * hal::collection_size(self.group, listing);
         self.context.memory.read(None, read, bytes).await
@@ -78,7 +79,7 @@ impl GroupEndpoint {
         parent: Option<ItemId>,
         view: &ItemView<'_>,
         memory: Option<MemoryReservation>,
-    ) -> Result<Bytes, Problem> {
+    ) -> Result<Bytes> {
         let make = || hal::item(&self.context.base_url, self.group, parent, view);
         self.context.memory.body(hal::item_size(self.group, view), memory, make).await
     }
@@ -89,7 +90,7 @@ impl GroupEndpoint {
         parent: Option<ItemId>,
         (view, memory): (&ItemView<'_>, Option<MemoryReservation>),
         tag: &EntityTag,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let body = self.item_body(parent, view, memory).await?;
         let response = Response::builder().status(status).body(body);
         Ok(modified(with_tag(response, tag), view.item))
@@ -103,7 +104,7 @@ impl GroupEndpoint {
         parent: Option<ItemId>,
         (written, memory): (&Written, Option<MemoryReservation>),
         options: &WriteOptions,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let Written { shown, warnings } = written;
         let tag = EntityTag::of_item(shown.item.version, &shown.links).of_write(options);
         let preference = Return::applied(request.headers(), warnings);
@@ -116,9 +117,7 @@ impl GroupEndpoint {
         };
         if status == StatusCode::CREATED {
             let url = links::item(&self.context.base_url, self.group, parent, shown.item.id);
-            if let Ok(location) = HeaderValue::from_str(&url) {
-                response.headers_mut().insert(LOCATION, location);
-            }
+            set(response.headers_mut(), LOCATION, url);
         }
         Ok(Return::acknowledge(preference, response))
     }
@@ -140,10 +139,8 @@ pub(super) fn without_body(status: StatusCode) -> Response {
 }
 
 pub(super) fn modified(mut response: Response, shown: &ShownItem) -> Response {
-    if shown.links.cut.is_none()
-        && let Ok(modified) = HeaderValue::from_str(&http_date(&shown.item.updated_at))
-    {
-        response.headers_mut().insert(LAST_MODIFIED, modified);
+    if shown.links.cut.is_none() {
+        set(response.headers_mut(), LAST_MODIFIED, http_date(&shown.item.updated_at));
     }
     response
 }
@@ -157,7 +154,7 @@ pub(super) fn unchanged(
     request: &Request,
     tag: &EntityTag,
     modified: Option<Timestamp>,
-) -> Result<Option<Response>, Problem> {
+) -> Result<Option<Response>> {
     let headers = request.headers();
     if let Some(known) = tag.known_to(headers)? {
         return Ok(Some(not_modified(&known)));

@@ -12,7 +12,8 @@ use super::{GroupEndpoint, HttpContext, OperationEndpoint};
 use crate::groups::GroupOperation;
 use crate::headers::consistency_token::{CONSISTENCY_TOKEN, token};
 use crate::headers::history as tag_history;
-use crate::problem::Problem;
+use crate::headers::set;
+use crate::problem::Result;
 use crate::request::body::may_have_body;
 
 /// The write is done by then, and must not wait for a faster later read.
@@ -21,25 +22,17 @@ const POSITION_TIMEOUT: Duration = Duration::from_secs(1);
 impl HttpContext {
     /// If the position is unknown, as after a write with an unknown outcome, the token leads to the
     /// primary.
-    pub async fn acknowledge(
-        &self,
-        answer: Result<Response, Problem>,
-    ) -> Result<Response, Problem> {
+    pub async fn acknowledge(&self, answer: Result<Response>) -> Result<Response> {
         let Some(standbys) = &self.standbys else { return answer };
         let unknown = || LogPosition::beyond_all(self.log.history());
         match answer {
             Ok(mut response) => {
                 let position = position(&**standbys).await.unwrap_or_else(unknown);
-                if let Some(token) = token(&position) {
-                    response.headers_mut().insert(CONSISTENCY_TOKEN, token);
-                }
+                set(response.headers_mut(), CONSISTENCY_TOKEN, token(&position));
                 Ok(response)
             }
-            Err(problem) if problem.kind().status == StatusCode::SERVICE_UNAVAILABLE => {
-                Err(match token(&unknown()) {
-                    Some(token) => problem.with_header(CONSISTENCY_TOKEN, token),
-                    None => problem,
-                })
+            Err(problem) if problem.kind.status == StatusCode::SERVICE_UNAVAILABLE => {
+                Err(problem.with_header(CONSISTENCY_TOKEN, token(&unknown())))
             }
             refused => refused,
         }
@@ -48,19 +41,15 @@ impl HttpContext {
     pub(super) fn vary_by_token(
         &self,
         operation: GroupOperation,
-        answer: Result<Response, Problem>,
-    ) -> Result<Response, Problem> {
+        answer: Result<Response>,
+    ) -> Result<Response> {
         if self.standbys.is_none() || !operation.is_served_by_standbys() {
             return answer;
         }
         let token = HeaderValue::from_static("Consistency-Token");
-        match answer {
-            Ok(mut response) => {
-                response.headers_mut().append(VARY, token);
-                Ok(response)
-            }
-            Err(problem) => Err(problem.with_header(VARY, token)),
-        }
+        let mut response = answer.map_err(|problem| problem.with_header(VARY, token.clone()))?;
+        response.headers_mut().append(VARY, token);
+        Ok(response)
     }
 }
 
@@ -119,14 +108,11 @@ impl OperationEndpoint {
     /// `no-cache` excludes standbys. So does a replaceable collection: its tag guards the
     /// replacement, so it must come from the primary.
     fn may_be_at_standby(&self, request: &Request) -> bool {
-        let mut operations = self.group.group.operations();
-        if self.operation == GroupOperation::List
-            && operations.any(|it| it == GroupOperation::ReplaceAll)
-        {
-            return false;
-        }
+        let is_list = self.operation == GroupOperation::List;
+        let is_replaceable = is_list && self.group.group.replaces_all;
         let headers = request.headers();
         self.operation.is_served_by_standbys()
+            && !is_replaceable
             && !may_have_body(headers)
             && !wants_no_cache(headers)
     }

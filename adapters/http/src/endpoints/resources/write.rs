@@ -13,7 +13,7 @@ use crate::hal::{PageView, Snapshot};
 use crate::headers::entity_tag::{collection_precondition, item_precondition};
 use crate::headers::idempotency_key;
 use crate::headers::prefer::Return;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::{CollectionQuery, is_on};
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
@@ -26,7 +26,7 @@ impl GroupEndpoint {
         operation: GroupOperation,
         request: &Request,
         fingerprint: Option<String>,
-    ) -> Result<WriteOptions, Problem> {
+    ) -> Result<WriteOptions> {
         let is_dry_run = is_on(request, "dry_run")?;
         let mut key = None;
         if let Some(fingerprint) = fingerprint
@@ -48,7 +48,7 @@ impl GroupEndpoint {
         options: &WriteOptions,
         input: Input,
         mut memory: Option<MemoryReservation>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let condition = item_precondition(request.headers())?;
         if operation != GroupOperation::Continue {
             self.require(&condition)?;
@@ -86,7 +86,7 @@ impl GroupEndpoint {
         options: &WriteOptions,
         replacement: &ReplacementBody,
         memory: Option<MemoryReservation>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let condition = collection_precondition(request.headers())?;
         self.require(&condition)?;
         let first = CollectionQuery::plain(self.group, None);
@@ -108,7 +108,7 @@ impl GroupEndpoint {
         Ok(Return::acknowledge(preference, response))
     }
 
-    pub(super) fn require<T>(&self, condition: &Precondition<T>) -> Result<(), Problem> {
+    pub(super) fn require<T>(&self, condition: &Precondition<T>) -> Result<()> {
         if self.context.requires_condition && !condition.is_conditional() {
             let detail =
                 "Send If-Match with the current ETag. `If-Match: *` overwrites any version.";

@@ -49,7 +49,7 @@ async fn logged(is_json: bool, requests: impl IntoIterator<Item = Request>) -> V
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
     let lines = Lines::default();
     let trusted = [IpAddr::from([127, 0, 0, 1]).into()];
-    let (log, writer) = AccessLog::to(lines.clone(), is_json, &trusted, Arc::new(clock));
+    let (log, writer) = AccessLog::start(lines.clone(), is_json, &trusted, Arc::new(clock));
     let (ports, mut options) = mocked(MockItemRepository::new());
     let mut identity = MockIdentity::new();
     let caller = Arc::new(Principal::named("agency:1f 0c"));

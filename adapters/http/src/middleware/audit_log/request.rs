@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::AuditLog;
 use super::writer::AuditLine;
 use crate::groups::Group;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 use crate::request::caller::{ANONYMOUS, caller_of};
 use crate::request::details::request_id_of;
 
@@ -82,7 +82,7 @@ impl AuditedRequest {
     }
 
     /// Reserves the line that an audited request must have, before it runs.
-    pub async fn reserve(&mut self) -> Result<(), Problem> {
+    pub async fn reserve(&mut self) -> Result<()> {
         if !self.is_required(None) {
             return Ok(());
         }
@@ -97,11 +97,7 @@ impl AuditedRequest {
     }
 
     /// Waits until a required line is written.
-    pub async fn finish(
-        mut self,
-        status: StatusCode,
-        policies: &[Box<str>],
-    ) -> Result<(), Problem> {
+    pub async fn finish(mut self, status: StatusCode, policies: &[Box<str>]) -> Result<()> {
         if !self.is_performed {
             return Ok(());
         }
@@ -137,7 +133,7 @@ impl AuditedRequest {
         }
     }
 
-    async fn acquire_permit(&self) -> Result<OwnedPermit<AuditLine>, Problem> {
+    async fn acquire_permit(&self) -> Result<OwnedPermit<AuditLine>> {
         let permit = timeout(self.log.time_limit, self.log.queue.clone().reserve_owned()).await;
         permit.ok().and_then(Result::ok).ok_or_else(unrecorded)
     }

@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 
 use crate::endpoints::resources::download::Piece;
 use crate::endpoints::resources::texts::Texts;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::zip_layout::{Entry, Layout};
 
 pub const MOST_ENTRIES: usize = 50_000;
@@ -59,13 +59,8 @@ impl Archive {
     }
 }
 
-/// A text whose end is not known yet. Its header is written after it.
-pub struct Begun {
-    start: u64,
-    crc32: crc32fast::Hasher,
-    digest: Sha256,
-}
-
+/// Takes one text at a time. The header of a text is written after it, when its length is known.
+#[derive(Default)]
 pub struct Builder {
     /// Of the temporary file.
     folder: PathBuf,
@@ -77,53 +72,38 @@ pub struct Builder {
     file: Option<File>,
     pieces: Vec<Piece>,
     spooled: u64,
+    /// Of the text that is written now, in bytes.
+    length: u64,
+    crc32: crc32fast::Hasher,
+    digest: Sha256,
 }
 
 impl Builder {
     pub fn new(folder: PathBuf) -> Self {
-        let (layout, manifest) = (Layout::default(), String::new());
-        let (text, pieces) = (Vec::new(), Vec::new());
-        Self { folder, layout, manifest, entries: 0, text, file: None, pieces, spooled: 0 }
+        Self { folder, ..Self::default() }
     }
 
-    /// Begins a text.
-    pub fn text(&self) -> Begun {
-        let (crc32, digest) = (crc32fast::Hasher::new(), Sha256::new());
-        Begun { start: self.spooled, crc32, digest }
-    }
-
-    /// Writes more of a text. A text is added before another one begins.
-    pub async fn write(&mut self, text: &mut Begun, bytes: &[u8]) -> Result<(), Problem> {
-        text.crc32.update(bytes);
-        text.digest.update(bytes);
+    /// Writes more of a text.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.length += bytes.len() as u64;
+        self.crc32.update(bytes);
+        self.digest.update(bytes);
         self.spool(bytes);
         if self.spooled > MOST_TEXT {
             return Err(too_large());
         }
-        if self.text.len() > IN_MEMORY {
-            self.spill().await?;
-        }
-        Ok(())
+        self.spill(IN_MEMORY).await
     }
 
-    pub fn add_text(&mut self, name: &str, time: Timestamp, text: Begun) -> Result<(), Problem> {
-        let part = text.start..self.spooled;
-        let (size, crc32) = (part.end - part.start, text.crc32.finalize());
-        let digest = ContentDigest::new(text.digest.finalize().into());
+    /// Adds the text that was written.
+    pub fn add_text(&mut self, name: &str, time: Timestamp) -> Result<()> {
+        let size = mem::take(&mut self.length);
+        let part = self.spooled - size..self.spooled;
+        let crc32 = mem::take(&mut self.crc32).finalize();
+        let digest = ContentDigest::new(mem::take(&mut self.digest).finalize().into());
         self.begin(&Entry { name, size, crc32, time }, digest)?;
         self.pieces.push(Piece::Spooled(part));
         Ok(())
-    }
-
-    pub async fn add_whole_text(
-        &mut self,
-        name: &str,
-        time: Timestamp,
-        bytes: &[u8],
-    ) -> Result<(), Problem> {
-        let mut text = self.text();
-        self.write(&mut text, bytes).await?;
-        self.add_text(name, time, text)
     }
 
     pub async fn add_content(
@@ -131,27 +111,25 @@ impl Builder {
         name: &str,
         time: Timestamp,
         kept: KeptContent,
-    ) -> Result<(), Problem> {
+    ) -> Result<()> {
         let KeptContent { size, crc32, digest, .. } = kept;
         self.begin(&Entry { name, size, crc32, time }, digest)?;
         if size > 0 {
             self.pieces.push(Piece::Content(kept, 0..size));
         }
-        if self.text.len() > IN_MEMORY {
-            self.spill().await?;
-        }
-        Ok(())
+        self.spill(IN_MEMORY).await
     }
 
     /// Adds the manifest and ends the archive.
-    pub async fn finish(mut self, time: Timestamp) -> Result<Archive, Problem> {
+    pub async fn finish(mut self, time: Timestamp) -> Result<Archive> {
         let manifest = mem::take(&mut self.manifest);
-        self.add_whole_text("manifest-sha256.txt", time, manifest.as_bytes()).await?;
+        self.write(manifest.as_bytes()).await?;
+        self.add_text("manifest-sha256.txt", time)?;
         let directory = mem::take(&mut self.layout).finish();
         let tag = Sha256::new_with_prefix(&manifest).chain_update(&directory).finalize();
         self.push(&directory);
         if self.file.is_some() {
-            self.spill().await?;
+            self.spill(0).await?;
         }
         let size = self.pieces.iter().map(Piece::length).sum();
         let texts = match self.file {
@@ -161,7 +139,7 @@ impl Builder {
         Ok(Archive { texts, pieces: self.pieces, size, tag: ContentDigest::new(tag.into()) })
     }
 
-    fn begin(&mut self, entry: &Entry<'_>, digest: ContentDigest) -> Result<(), Problem> {
+    fn begin(&mut self, entry: &Entry<'_>, digest: ContentDigest) -> Result<()> {
         self.entries += 1;
         if self.entries > MOST_ENTRIES {
             return Err(too_large());
@@ -174,18 +152,21 @@ impl Builder {
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        let part = self.spool(bytes);
-        self.pieces.push(Piece::Spooled(part));
-    }
-
-    fn spool(&mut self, bytes: &[u8]) -> Range<u64> {
-        self.text.extend_from_slice(bytes);
         let start = self.spooled;
-        self.spooled += bytes.len() as u64;
-        start..self.spooled
+        self.spool(bytes);
+        self.pieces.push(Piece::Spooled(start..self.spooled));
     }
 
-    async fn spill(&mut self) -> Result<(), Problem> {
+    fn spool(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
+        self.spooled += bytes.len() as u64;
+    }
+
+    /// Moves the texts to the file if they are longer than this, in bytes.
+    async fn spill(&mut self, most: usize) -> Result<()> {
+        if self.text.len() <= most {
+            return Ok(());
+        }
         let (file, text) = (self.file.take(), mem::take(&mut self.text));
         let folder = self.folder.clone();
         let write = move || {
@@ -224,17 +205,16 @@ mod tests {
         let time = Timestamp::UNIX_EPOCH;
         let mut entries = builder();
         for number in 0..MOST_ENTRIES {
-            entries.add_whole_text(&number.to_string(), time, b"").await.unwrap();
+            entries.add_text(&number.to_string(), time).unwrap();
         }
-        let refused = entries.add_whole_text("x", time, b"").await.unwrap_err();
+        let refused = entries.add_text("x", time).unwrap_err();
         assert_eq!(refused.to_string(), too_large().to_string());
 
         let (mut long, part) = (builder(), vec![0; 1 << 20]);
-        let mut text = long.text();
         for _ in 0..MOST_TEXT >> 20 {
-            long.write(&mut text, &part).await.unwrap();
+            long.write(&part).await.unwrap();
         }
-        let refused = long.write(&mut text, b"x").await.unwrap_err();
+        let refused = long.write(b"x").await.unwrap_err();
         assert_eq!(refused.to_string(), too_large().to_string());
     }
 }

@@ -11,23 +11,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use application::{ApplicationError, Caller, ContentService, Dossier, KeptContent, ListedItem};
-use async_trait::async_trait;
 use domain::{Collection, Content, ContentDigest, ItemId};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
-use poem::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
-};
-use poem::http::{HeaderMap, HeaderValue, Method};
+use poem::http::header::CONTENT_LENGTH;
+use poem::http::{HeaderMap, Method};
 use poem::{Body, Request, Response};
 use quick_cache::sync::Cache;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use self::archive::{Archive, Begun, Builder, MOST_ENTRIES, too_large};
+use self::archive::{Archive, Builder, MOST_ENTRIES, too_large};
 use self::names::{Names, file_name, list_name};
 use super::GroupEndpoint;
+use super::content::facts;
 use super::download::{Representation, Sending};
 use crate::endpoints::in_time;
 use crate::endpoints::pacing::{ExportPlaces, Exporter};
@@ -35,11 +33,10 @@ use crate::hal;
 use crate::headers::accept::accepts;
 use crate::headers::content_disposition;
 use crate::headers::digest_fields::{self, REPR_DIGEST};
-use crate::headers::entity_tag::{EntityTag, content_precondition};
+use crate::headers::entity_tag::content_precondition;
 use crate::headers::media_type::MediaType;
 use crate::links;
-use crate::middleware::method_router::Handler;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, Result, kinds};
 use crate::query::{dossier_moment, query_of};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
@@ -61,7 +58,7 @@ const MAKING: usize = 2;
 
 pub struct Dossiers {
     folder: PathBuf,
-    pub places: Arc<ExportPlaces>,
+    pub places: ExportPlaces,
     making: Semaphore,
     /// By entity tag.
     digests: Cache<ContentDigest, ContentDigest>,
@@ -70,27 +67,19 @@ pub struct Dossiers {
 impl Dossiers {
     /// The folder is for temporary files.
     pub fn new(folder: PathBuf) -> Self {
-        let (places, digests) = (Arc::default(), Cache::new(DIGESTS));
+        let (places, digests) = (ExportPlaces::default(), Cache::new(DIGESTS));
         Self { folder, places, making: Semaphore::new(MAKING), digests }
     }
 }
 
-pub struct DossierEndpoint(pub Arc<GroupEndpoint>);
-
-#[async_trait]
-impl Handler for DossierEndpoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        Box::pin(self.get(request)).await
-    }
-}
-
-impl DossierEndpoint {
-    async fn get(&self, request: &Request) -> Result<Response, Problem> {
+impl GroupEndpoint {
+    pub(super) async fn dossier(self: Arc<Self>, request: Request) -> Result<Response> {
+        let request = &request;
         let moment = dossier_moment(query_of(request))?;
-        let address = self.0.target(request)?;
-        let (context, caller, headers) = (&self.0.context, caller_of(request), request.headers());
+        let address = self.target(request)?;
+        let (context, caller, headers) = (&self.context, caller_of(request), request.headers());
         let limit = context.time_limit;
-        let dossier = in_time(limit, self.0.service.dossier(caller, address, moment)).await?;
+        let dossier = in_time(limit, self.service.dossier(caller, address, moment)).await?;
         if !accepts(headers, MediaType::ZIP.name()) {
             let detail = "A dossier has the type application/zip. Accept it.";
             return Err(Problem::new(&kinds::NOT_ACCEPTABLE, detail));
@@ -103,7 +92,7 @@ impl DossierEndpoint {
             size: archive.size,
             tag: archive.tag,
             stored_at: None,
-            headers: self.facts(&dossier, &archive),
+            headers: self.facts_of_dossier(&dossier, &archive),
         };
         if let Some(response) = shown.unmet(headers, &condition)? {
             return Ok(response);
@@ -112,7 +101,7 @@ impl DossierEndpoint {
         let parts = shown.wanted(request)?;
         let is_cheap = parts.is_none() && archive.size <= CHEAP;
         if !shown.headers.contains_key(REPR_DIGEST) && (is_head || is_cheap) {
-            let digest = self.digest(&archive).await?;
+            let digest = self.digest_of(&archive).await?;
             shown.headers.insert(REPR_DIGEST, digest_fields::header(&digest));
         }
         if is_head {
@@ -127,59 +116,40 @@ impl DossierEndpoint {
         shown.answer(sending, limit, parts, |part| archive.pieces(part)).await
     }
 
-    /// The headers of every response with the archive, and of a 304.
-    fn facts(&self, dossier: &Dossier, archive: &Archive) -> HeaderMap {
-        let noun = self.0.group.noun();
-        let name = format!("{noun}-{}.zip", dossier.item.id);
-        let mut facts = HeaderMap::with_capacity(6);
-        facts.insert(CONTENT_TYPE, MediaType::ZIP.header());
+    fn facts_of_dossier(&self, dossier: &Dossier, archive: &Archive) -> HeaderMap {
+        let name = format!("{}-{}.zip", self.group.noun(), dossier.item.id);
         let disposition = content_disposition::header(false, Some(&name), dossier.item.id);
-        facts.insert(CONTENT_DISPOSITION, disposition);
-        facts.insert(ETAG, EntityTag::of_digest(&archive.tag).header());
-        facts.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-        facts.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        if let Some(digest) = self.0.context.dossiers.digests.get(&archive.tag) {
+        let media_type = MediaType::ZIP.header();
+        let mut facts = facts(media_type, disposition, &archive.tag, "private, no-cache");
+        if let Some(digest) = self.context.dossiers.digests.get(&archive.tag) {
             facts.insert(REPR_DIGEST, digest_fields::header(&digest));
         }
         facts
     }
 
-    async fn archive(&self, caller: &Caller, dossier: &Dossier) -> Result<Archive, Problem> {
-        let _permit = self.0.context.dossiers.making.acquire().await;
-        let service = &self.0.service;
-        let builder = Builder::new(self.0.context.dossiers.folder.clone());
+    async fn archive(&self, caller: &Caller, dossier: &Dossier) -> Result<Archive> {
+        let _permit = self.context.dossiers.making.acquire().await;
+        let item = &dossier.item;
         let mut making = Making {
-            endpoint: &self.0,
-            builder,
-            changed_at: dossier.item.updated_at,
-            items: serde_json::Map::new(),
+            endpoint: self,
+            builder: Builder::new(self.context.dossiers.folder.clone()),
+            changed_at: item.updated_at,
+            items: Map::new(),
             compacted: Vec::new(),
             contents: Vec::new(),
         };
-        let text = hal::document(&self.0.context.base_url, &dossier.item, None);
-        let own = format!("{}.json", self.0.group.noun());
-        making.builder.add_whole_text(&own, dossier.item.updated_at, text.as_bytes()).await?;
-        for part in service.dossier_collections(caller, dossier) {
-            let mut after = None;
-            let mut list = List::of(part.0, making.builder.text());
-            loop {
-                let page = service.dossier_items(caller, dossier, part, after, PAGE).await?;
-                for listed in &page.items {
-                    making.add_listed(&mut list, listed).await?;
-                }
-                if !page.has_more {
-                    break;
-                }
-                after = page.last;
-            }
-            making.add_list(list, dossier).await?;
+        let text = hal::document(&self.context.base_url, item, None);
+        making.builder.write(text.as_bytes()).await?;
+        making.builder.add_text(&format!("{}.json", self.group.noun()), item.updated_at)?;
+        for part in self.service.dossier_collections(caller, dossier) {
+            making.add_list(caller, dossier, part).await?;
         }
         making.finish(dossier).await
     }
 
     /// Reads the whole archive, unless its digest is known.
-    async fn digest(&self, archive: &Archive) -> Result<ContentDigest, Problem> {
-        let context = &self.0.context;
+    async fn digest_of(&self, archive: &Archive) -> Result<ContentDigest> {
+        let context = &self.context;
         let mut reading = Sending::new(&context.contents, archive.texts.clone(), ());
         reading.pieces.extend(archive.pieces(&(0..archive.size)));
         let mut hash = Sha256::new();
@@ -193,31 +163,10 @@ impl DossierEndpoint {
 }
 
 /// Reports missing contents before the first byte.
-async fn require(service: &ContentService, contents: Vec<KeptContent>) -> Result<(), Problem> {
+async fn require(service: &ContentService, contents: Vec<KeptContent>) -> Result<()> {
     let open = async |kept: KeptContent| service.open(&kept, 0..0).await.map(drop);
     let opened = stream::iter(contents.into_iter().map(open)).buffer_unordered(LOOKED_FOR);
     Ok(opened.try_collect::<()>().await.map_err(ApplicationError::from)?)
-}
-
-/// A file of items that is made.
-struct List {
-    collection: Collection,
-    items: u64,
-    changed_at: Option<Timestamp>,
-    text: Begun,
-}
-
-impl List {
-    const fn of(collection: Collection, text: Begun) -> Self {
-        Self { collection, items: 0, changed_at: None, text }
-    }
-}
-
-/// A content that follows the items.
-struct Attached {
-    collection: Collection,
-    id: ItemId,
-    content: Content,
 }
 
 /// A dossier that is made.
@@ -225,61 +174,67 @@ struct Making<'a> {
     endpoint: &'a GroupEndpoint,
     builder: Builder,
     changed_at: Timestamp,
-    /// By collection.
-    items: serde_json::Map<String, serde_json::Value>,
+    /// The number of items by collection.
+    items: Map<String, Value>,
     /// Items whose bodies were removed.
-    compacted: Vec<serde_json::Value>,
-    contents: Vec<Attached>,
+    compacted: Vec<Value>,
+    /// Contents that follow the items.
+    contents: Vec<(Collection, ItemId, Content)>,
 }
 
 impl Making<'_> {
-    async fn add_listed(
+    async fn add_list(
         &mut self,
-        list: &mut List,
-        ListedItem { shown, removed_at, .. }: &ListedItem,
-    ) -> Result<(), Problem> {
-        let (item, collection) = (&shown.item, list.collection);
-        if let Some(removed_at) = removed_at {
-            if self.compacted.len() == MOST_ENTRIES {
-                return Err(too_large());
+        caller: &Caller,
+        dossier: &Dossier,
+        part: (Collection, Option<&'static str>),
+    ) -> Result<()> {
+        let service = &self.endpoint.service;
+        let (mut items, mut changed_at, mut after) = (0_u64, None, None);
+        loop {
+            let page = service.dossier_items(caller, dossier, part, after, PAGE).await?;
+            for listed in &page.items {
+                let before = if items == 0 { "[\n" } else { ",\n" };
+                self.builder.write(before.as_bytes()).await?;
+                self.add_item(part.0, listed).await?;
+                items += 1;
+                changed_at = changed_at.max(Some(listed.shown.item.updated_at));
             }
-            self.compacted.push(json!({
-                "group": list_name(collection), "id": item.id.to_string(),
-                "version": item.version.number(),
-                "removed_at": TIME.timestamp_to_string(removed_at),
-            }));
-        }
-        let text = hal::document(&self.endpoint.context.base_url, item, *removed_at);
-        let before = if list.items == 0 { "[\n" } else { ",\n" };
-        self.builder.write(&mut list.text, before.as_bytes()).await?;
-        self.builder.write(&mut list.text, text.trim_end().as_bytes()).await?;
-        list.items += 1;
-        list.changed_at = list.changed_at.max(Some(item.updated_at));
-        if let Some(content) = Content::of(&item.members) {
-            if self.contents.len() == MOST_ENTRIES {
-                return Err(too_large());
+            if !page.has_more {
+                break;
             }
-            self.contents.push(Attached { collection, id: item.id, content });
+            after = page.last;
         }
-        Ok(())
+        let end = if items == 0 { "[]\n" } else { "\n]\n" };
+        self.builder.write(end.as_bytes()).await?;
+        let time = changed_at.unwrap_or(dossier.item.updated_at);
+        self.changed_at = self.changed_at.max(time);
+        let name = list_name(part.0);
+        self.items.insert(name.to_owned(), items.into());
+        self.builder.add_text(&format!("{name}.json"), time)
     }
 
-    async fn add_list(&mut self, mut list: List, dossier: &Dossier) -> Result<(), Problem> {
-        let end = if list.items == 0 { "[]\n" } else { "\n]\n" };
-        self.builder.write(&mut list.text, end.as_bytes()).await?;
-        let time = list.changed_at.unwrap_or(dossier.item.updated_at);
-        self.changed_at = self.changed_at.max(time);
-        let name = list_name(list.collection);
-        self.items.insert(name.to_owned(), list.items.into());
-        self.builder.add_text(&format!("{name}.json"), time, list.text)
+    async fn add_item(&mut self, of: Collection, listed: &ListedItem) -> Result<()> {
+        let (item, removed_at) = (&listed.shown.item, listed.removed_at);
+        if let Some(removed_at) = removed_at {
+            self.compacted.push(json!({
+                "group": list_name(of), "id": item.id.to_string(),
+                "version": item.version.number(),
+                "removed_at": TIME.timestamp_to_string(&removed_at),
+            }));
+        }
+        self.contents.extend(Content::of(&item.members).map(|content| (of, item.id, content)));
+        if self.compacted.len().max(self.contents.len()) > MOST_ENTRIES {
+            return Err(too_large());
+        }
+        let text = hal::document(&self.endpoint.context.base_url, item, removed_at);
+        self.builder.write(text.trim_end().as_bytes()).await
     }
 
     /// Adds the contents. Returns the item of each by its name.
-    async fn add_contents(
-        &mut self,
-    ) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
-        let (mut names, mut items) = (Names::default(), serde_json::Map::new());
-        for Attached { collection, id, content } in mem::take(&mut self.contents) {
+    async fn add_contents(&mut self) -> Result<Map<String, Value>> {
+        let (mut names, mut items) = (Names::default(), Map::new());
+        for (collection, id, content) in mem::take(&mut self.contents) {
             let kept = self.endpoint.context.contents.service.find(&content).await?;
             let name = file_name(content.filename.as_deref());
             let name = names.unique(&format!("contents/{}/{name}", list_name(collection)));
@@ -289,7 +244,7 @@ impl Making<'_> {
         Ok(items)
     }
 
-    async fn finish(mut self, dossier: &Dossier) -> Result<Archive, Problem> {
+    async fn finish(mut self, dossier: &Dossier) -> Result<Archive> {
         let (item, group) = (&dossier.item, self.endpoint.group);
         let contents = self.add_contents().await?;
         let base_url = &self.endpoint.context.base_url;
@@ -306,8 +261,8 @@ impl Making<'_> {
         if dossier.is_past {
             about["as_of"] = TIME.timestamp_to_string(&dossier.time).into();
         }
-        let about = format!("{about:#}\n");
-        self.builder.add_whole_text("dossier.json", self.changed_at, about.as_bytes()).await?;
+        self.builder.write(format!("{about:#}\n").as_bytes()).await?;
+        self.builder.add_text("dossier.json", self.changed_at)?;
         self.builder.finish(self.changed_at).await
     }
 }

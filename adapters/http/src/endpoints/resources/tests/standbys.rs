@@ -20,7 +20,7 @@ fn position(offset: u64) -> LogPosition {
 }
 
 fn token_of(offset: u64) -> HeaderValue {
-    token(&position(offset)).unwrap()
+    token(&position(offset)).parse().unwrap()
 }
 
 fn holding(version: i64) -> MockItemRepository {
