@@ -77,20 +77,17 @@ impl Explorer {
         let own = self.links.item(group.collection, item.id);
         let path = format!("{}/{}", group.path, item.id);
         let (is_past, command) = (as_of.is_some(), self.command(&path, raw));
-        let dossier = self.links.to(&format!("{path}/dossier.zip"));
+        let title = cells::title(item, group.columns);
+        let dossier = || with_query(&self.links.to(&format!("{path}/dossier.zip")), raw);
         render(&ItemPage {
-            layout: self.layout(
-                cells::title(item, group.columns),
-                group.collection.name(),
-                command,
-            ),
+            layout: self.layout(title, group.collection.name(), command),
             group,
             item,
             as_of: as_of.map(|time| TIME.timestamp_to_string(&time)),
             removed_at: removed_at.map(|time| TIME.timestamp_to_string(&time)),
             address: with_query(&format!("{}{own}", self.context.base_url.origin()), raw),
             playground: self.links.playground(group.collection, item.id),
-            dossier: group.has_dossier().then(|| with_query(&dossier, raw)),
+            dossier: group.has_dossier().then(dossier),
             members: self.members(group, &shown),
             content: self.content(&path, &shown, is_past),
             most_upload: self.most_upload(caller, group, (address, allowed, is_past)).await?,

@@ -11,11 +11,10 @@ use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 
+use super::GZIP_SUFFIX;
 use super::accept::{Coding, accepts_gzip};
 use crate::hash::first_64_bits;
 use crate::problem::{Problem, Result, kinds};
-
-pub const GZIP_SUFFIX: &str = "-gzip";
 
 /// Strong, without the quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]

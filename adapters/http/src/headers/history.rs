@@ -7,7 +7,7 @@
 use poem::http::header::{ETAG, Entry, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 
-use super::entity_tag::GZIP_SUFFIX;
+use super::GZIP_SUFFIX;
 
 /// A prefix that no tag of the service has.
 const FOREIGN: &str = "x-";

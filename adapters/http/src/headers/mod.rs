@@ -18,6 +18,9 @@ pub mod trace_context;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 
+/// Ends the entity tag of a compressed representation.
+pub const GZIP_SUFFIX: &str = "-gzip";
+
 /// In the order of `Allow`.
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

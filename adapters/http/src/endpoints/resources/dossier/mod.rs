@@ -119,8 +119,8 @@ impl GroupEndpoint {
     fn facts_of_dossier(&self, dossier: &Dossier, archive: &Archive) -> HeaderMap {
         let name = format!("{}-{}.zip", self.group.noun(), dossier.item.id);
         let disposition = content_disposition::header(false, Some(&name), dossier.item.id);
-        let media_type = MediaType::ZIP.header();
-        let mut facts = facts(media_type, disposition, &archive.tag, "private, no-cache");
+        let kind = MediaType::ZIP.header();
+        let mut facts = facts(kind, disposition, &archive.tag, "private, no-cache");
         if let Some(digest) = self.context.dossiers.digests.get(&archive.tag) {
             facts.insert(REPR_DIGEST, digest_fields::header(&digest));
         }
