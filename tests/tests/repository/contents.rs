@@ -178,7 +178,9 @@ async fn without_the_server_a_bucket_is_unavailable() {
     let mut writer = store.begin(id(1), Some(3 * PART as u64)).await.unwrap();
     place.server = None;
     append(&mut writer, &bytes(PART)).await;
-    let failed = writer.append(Bytes::from_static(b"more")).await;
+    // A part is sent while the next one arrives.
+    assert_eq!(writer.append(Bytes::from_static(b"more")).await, Ok(()));
+    let failed = writer.append(Bytes::from(bytes(PART))).await;
     assert_eq!(failed, Err(ContentError::Unavailable));
     assert_eq!(store.open(id(1), 0..1).await.err(), Some(ContentError::Unavailable));
     let claimed = place.location.claim("a", false).await;
