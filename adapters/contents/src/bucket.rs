@@ -35,7 +35,7 @@ use crate::spool::Spool;
 const PART: usize = 8 << 20;
 
 /// The parts that are in memory at a time.
-const PARTS_IN_MEMORY: usize = 4;
+const PARTS_IN_MEMORY: usize = 2;
 
 /// The retries of a request, and the time after which none begins.
 const RETRIES: usize = 5;

@@ -138,10 +138,18 @@ impl ContentRegister for Database {
         if extend().await.is_ok() {
             return Ok(());
         }
-        self.execute("doom_content", sql_file!("both/contents/doom_damaged"), [digest.clone()])
-            .await?;
-        let values =
-            [id.0.into(), digest.clone(), size.into(), crc32.into(), lease.into(), now.into()];
+        let text = sql_file!("both/contents/doom_damaged");
+        // Items have the damaged bytes, so those that replace them are in use.
+        let uses = self.execute("doom_content", text, [digest.clone()]).await?.cast_signed();
+        let values = [
+            id.0.into(),
+            digest.clone(),
+            size.into(),
+            crc32.into(),
+            lease.into(),
+            now.into(),
+            uses.into(),
+        ];
         match self.change_one("keep_content", sql_file!("both/contents/keep"), values).await {
             Ok(()) => Ok(()),
             // The same bytes may have been kept meanwhile.

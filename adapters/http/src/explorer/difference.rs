@@ -86,7 +86,9 @@ mod tests {
             compare(r#"{"a":1,"b":"x","c":[1]}"#, r#"{"c":[1],"b":"y","d":null,"e":2}"#);
         let changed: Vec<_> = changed
             .iter()
-            .map(|it| format!("{} {}→{}", it.0, it.1[0].0.short(), it.1[1].0.short()))
+            .map(|(name, [(before, _), (after, _)])| {
+                format!("{name} {}→{}", before.short(), after.short())
+            })
             .collect();
         assert_eq!((changed.join(","), unchanged), ("b x→y,d →,e →2,a 1→".to_owned(), 1));
     }

@@ -41,8 +41,7 @@ use crate::groups::GroupOperation;
 use crate::problem::Result;
 use parameters::Parameters;
 
-/// Used by the parser and the document. `filter` is followed by names in brackets. All writes take
-/// the same.
+/// Used by the parser and the document. `filter` is followed by names in brackets.
 pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
     match operation {
         GroupOperation::List => &[
@@ -66,7 +65,15 @@ pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
         GroupOperation::GetVersionContent => &["disposition"],
         GroupOperation::GetDossier => &["as_of", "version"],
         GroupOperation::Compare => &["from"],
-        _ => &["dry_run"],
+        GroupOperation::Create
+        | GroupOperation::Patch
+        | GroupOperation::Replace
+        | GroupOperation::Delete
+        | GroupOperation::Continue
+        | GroupOperation::ReplaceAll
+        | GroupOperation::PutContent
+        | GroupOperation::DeleteContent
+        | GroupOperation::Restore => &["dry_run"],
     }
 }
 

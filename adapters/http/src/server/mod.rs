@@ -38,7 +38,7 @@ use reserve::Reserve;
 pub use sockets::{ListenError, Port, affordable_connections};
 
 /// In bytes. Also the limit of one read.
-const MAX_HEAD: usize = 64 * 1024;
+pub const MAX_HEAD: usize = 64 * 1024;
 
 /// Causes such as too few file descriptors last longer.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(200);

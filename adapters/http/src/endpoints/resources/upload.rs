@@ -24,13 +24,13 @@ use crate::headers::quality_list::split_unquoted;
 use crate::headers::sole::sole;
 use crate::problem::{Problem, kinds};
 use crate::request::body::{broken_off, is_encoded, not_received};
-use crate::server::Pace;
+use crate::server::{MAX_HEAD, Pace};
 
 /// The waiting time over which the rate of an upload is measured.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
 
 /// The bytes that are hashed and written at a time.
-const PIECE: usize = 256 << 10;
+const PIECE: usize = 128 << 10;
 
 /// In bytes.
 const LONGEST_MEDIA_TYPE: usize = 255;
@@ -102,7 +102,8 @@ async fn next_piece(
     pace: &mut Pace,
     size: u64,
 ) -> Result<Bytes, Problem> {
-    let mut piece = BytesMut::new();
+    // The last part may go beyond the piece; growing would copy it.
+    let mut piece = BytesMut::with_capacity(PIECE + MAX_HEAD);
     while piece.len() < PIECE {
         pace.waits();
         let Some(part) = body.next().await else { break };
