@@ -175,7 +175,14 @@ fn paths(
     }
     let (groups, store) = (Arc::from(groups), Arc::clone(&ports.readiness));
     let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
-    let explorer = Explorer::new(&context, Arc::clone(&groups), store, options.deployment);
+    let documentation = Documentation::new(Arc::clone(base_url), context.changing.clone());
+    let explorer = Explorer::new(
+        &context,
+        Arc::clone(&groups),
+        store,
+        options.deployment,
+        Arc::new(documentation),
+    );
     let own_paths = OwnPaths { context: &context, explorer, trials, groups };
     paths.extend(own_paths.all(stream, ready, options.rule_schema));
     paths

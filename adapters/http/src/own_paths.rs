@@ -23,7 +23,7 @@ use crate::explorer::{ExploredGroup, Explorer};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links::{
     ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, EVALUATIONS, HEALTH, POLICIES, POLICY,
-    PROTECTED_RESOURCE, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SIGN_IN,
+    PROTECTED_RESOURCE, READINESS, RECEIVER, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SIGN_IN,
 };
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::{Handler, MethodRouter};
@@ -46,10 +46,8 @@ impl OwnPaths<'_> {
         let explorer = || Arc::clone(&self.explorer);
         let entry_point = representation(&self.context.base_url).into();
         let entry_point = handler((entry_point, explorer()), entry_point::entry_point);
-        let base_url = Arc::clone(&self.context.base_url);
-        let documentation = Documentation::new(base_url, self.context.changing.clone());
-        let pages = self.explorer.documentation(&documentation.document).unwrap_or_default();
-        let documentation = handler(Arc::new(documentation), Documentation::answer);
+        let documentation =
+            handler(Arc::clone(&self.explorer.documentation), Documentation::answer);
         let stream = handler(stream, ChangeStream::answer);
         let file =
             |file: StaticContent| self.public(file.media, handler(Arc::new(file), static_content));
@@ -81,10 +79,12 @@ impl OwnPaths<'_> {
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
             (SIGN_IN, self.public(MediaType::JSON, handler(context(), sign_in))),
         ];
-        let pages = pages.into_iter().map(|(path, page)| (path, file(page)));
-        let own = own.into_iter().map(|(path, router)| (path.to_owned(), router)).chain(pages);
+        let receiver = self.explorer.receiver().ok();
+        let receiver = receiver.map(|page| (RECEIVER, file(page)));
+        let own = own.into_iter().chain(receiver);
+        let own = own.map(|(path, router)| (path.to_owned(), router));
         let explained = problem_pages::all(&self.context.gate, &self.explorer);
-        explained.unwrap_or_default().into_iter().chain(own).chain(self.explorer.routes()).collect()
+        explained.into_iter().chain(own).chain(self.explorer.routes()).collect()
     }
 
     fn get(&self, types: &[MediaType], asks: Asks, handler: Box<dyn Handler>) -> MethodRouter {

@@ -17,34 +17,45 @@ use crate::problem::{Result, kinds};
 
 const PROBLEMS: &str = "/problems";
 
-async fn page(page: Arc<(String, String)>, request: Request) -> Result<Response> {
-    let (html, hal) = &*page;
-    let is_html = Negotiated::of(&request) == MediaType::HTML;
-    content::answer(&request, if is_html { html.clone() } else { hal.clone() })
+/// What a page explains.
+#[derive(Clone)]
+pub enum Subject {
+    Problems,
+    Problem(&'static kinds::ProblemKind),
+    Relation(&'static str, Arc<str>),
 }
 
-pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodRouter)>> {
+type Page = (Arc<Explorer>, Subject, Arc<str>);
+
+async fn page((explorer, subject, hal): Page, request: Request) -> Result<Response> {
+    if Negotiated::of(&request) != MediaType::HTML {
+        return content::answer(&request, hal.to_string());
+    }
+    content::answer(&request, explorer.explanation(&request, &subject)?)
+}
+
+pub fn all(gate: &Arc<Gate>, explorer: &Arc<Explorer>) -> Vec<(String, MethodRouter)> {
     let base_url = &gate.base_url;
-    let mut pages = vec![(PROBLEMS.to_owned(), explorer.problems()?, list(base_url))];
+    let mut pages = vec![(PROBLEMS.to_owned(), Subject::Problems, list(base_url))];
     for kind in kinds::ALL {
         let path = format!("{PROBLEMS}/{}", kind.code);
         let title = format!("{} — {}", kind.status.as_u16(), kind.title);
         let facts = json!({ "code": kind.code, "status": kind.status.as_u16() });
         let hal = explanation(base_url, &path, &title, kind.explanation, &facts);
-        pages.push((path, explorer.problem(kind)?, hal));
+        pages.push((path, Subject::Problem(kind), hal));
     }
     for (name, text) in links::explained() {
         let path = format!("/rels/{name}");
         let title = format!("Link relation “{name}”");
         let hal = explanation(base_url, &path, &title, &text, &json!({ "relation": name }));
-        pages.push((path, explorer.relation(name, &text)?, hal));
+        pages.push((path, Subject::Relation(name, text.into()), hal));
     }
-    let route = |(path, html, hal): (String, String, Value)| {
-        let page = handler(Arc::new((html, hal.to_string())), page);
+    let route = |(path, subject, hal): (String, Subject, Value)| {
+        let page = handler((Arc::clone(explorer), subject, hal.to_string().into()), page);
         let methods = [(Method::GET, Asks::Nothing, page)];
         (path, MethodRouter::new(gate, PAGE_TYPES.to_vec(), methods))
     };
-    Ok(pages.into_iter().map(route).collect())
+    pages.into_iter().map(route).collect()
 }
 
 fn explanation(base_url: &BaseUrl, path: &str, title: &str, text: &str, facts: &Value) -> Value {

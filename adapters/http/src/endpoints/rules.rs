@@ -31,7 +31,7 @@ pub async fn rules(
         .get(caller, id)
         .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "Unknown rule. See `/rules`."))?;
     let page = match Negotiated::of(&request) {
-        MediaType::HTML => explorer.rule_page(caller, &rule, None)?,
+        MediaType::HTML => explorer.rule_page(&request, &rule, None)?,
         _ => RuleResource::of(&rule, base_url).to_json_string(),
     };
     content::answer(&request, page)

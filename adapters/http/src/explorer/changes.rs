@@ -54,7 +54,7 @@ impl Explorer {
         let changes = self.latest_changes(caller_of(request), collection, SHOWN).await?;
         let command = self.command(CHANGE_STREAM, raw);
         render(&ChangesPage {
-            layout: self.layout("Latest changes", "changes", command),
+            layout: self.layout(request, "Latest changes", "changes", command),
             changes,
             groups: Collection::all().map(|it| (it.name(), Some(it) == collection)).collect(),
             own: self.links.to("/explore/changes"),

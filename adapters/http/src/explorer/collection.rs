@@ -113,7 +113,7 @@ impl Explorer {
         let may = |operation| self.may(caller_of(request), group.collection, operation);
         let may_create = may(Operation::Create);
         let page = render(&CollectionPage {
-            layout: self.layout(title, group.collection.name(), command),
+            layout: self.layout(request, title, group.collection.name(), command),
             group,
             total: total(&listing, group),
             columns: names.iter().map(|name| shown.column(name, as_of.is_some())).collect(),

@@ -48,7 +48,7 @@ impl Explorer {
         let path = format!("{}/{}/versions/{}/diff", group.path, item.id, to.number());
         let command = self.command(&path, &format!("from={}", from.number()));
         render(&DifferencePage {
-            layout: self.layout(title, group.collection.name(), command),
+            layout: self.layout(request, title, group.collection.name(), command),
             own,
             from: from.number(),
             to: to.number(),

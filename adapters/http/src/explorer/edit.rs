@@ -89,7 +89,7 @@ impl Explorer {
         let data = " -H 'Content-Type: application/json' -d '{…}'";
         let editable =
             self.service(group)?.editable(caller_of(request), Operation::Create, None).await?;
-        let form = self.form(group, title, (&path, data), ("{}", &editable));
+        let form = self.form(request, group, title, (&path, data), ("{}", &editable));
         render(&FormPage { method: "POST", parent, ..form })
     }
 
@@ -108,12 +108,13 @@ impl Explorer {
         let path = format!("{}/{}", group.path, item.id);
         let editable = service.editable(caller, Operation::Replace, Some(address)).await?;
         let members = format!("{{{}}}", Content::other_members(&item.members));
-        let form = self.form(group, title, (&path, ""), (&members, &editable));
+        let form = self.form(request, group, title, (&path, ""), (&members, &editable));
         render(&FormPage { tag: self.tag(&shown), ..form })
     }
 
     fn form(
         &self,
+        request: &Request,
         group: Group,
         title: String,
         (path, data): (&str, &str),
@@ -121,7 +122,7 @@ impl Explorer {
     ) -> FormPage<'_> {
         let command = format!("{}{data}", self.command(path, ""));
         FormPage {
-            layout: self.layout(title, group.collection.name(), command),
+            layout: self.layout(request, title, group.collection.name(), command),
             api: self.links.to(path),
             method: "PUT",
             group,

@@ -1,9 +1,11 @@
 //! The pages of problems and link relations.
 
 use askama::Template;
+use poem::Request;
 
 use super::Explorer;
 use super::page::{Layout, render};
+use crate::endpoints::problem_pages::Subject;
 use crate::problem::{Problem, ProblemKind, Result, kinds};
 
 #[derive(Template)]
@@ -23,29 +25,30 @@ struct ExplanationPage<'a> {
 }
 
 impl Explorer {
-    pub fn problems(&self) -> Result<String> {
-        render(&ProblemsPage { layout: self.layout("Problems", "", None), kinds: kinds::ALL })
-    }
-
-    pub fn problem(&self, kind: &'static ProblemKind) -> Result<String> {
-        let example = Problem::new(kind, format!("{}.", kind.title));
-        let example = example.to_json(&self.context.base_url, "/v1/proposals");
+    pub fn explanation(&self, request: &Request, subject: &Subject) -> Result<String> {
+        let (title, text, example, all) = match subject {
+            Subject::Problems => {
+                let layout = self.layout(request, "Problems", "", None);
+                return render(&ProblemsPage { layout, kinds: kinds::ALL });
+            }
+            Subject::Problem(kind) => {
+                let example = Problem::new(kind, format!("{}.", kind.title));
+                let example = example.to_json(&self.context.base_url, "/v1/proposals");
+                let all = (self.links.to("/problems"), "All problems");
+                let title = format!("{} {}", kind.status.as_u16(), kind.title);
+                (title, kind.explanation, example, Some(all))
+            }
+            Subject::Relation(name, text) => {
+                let target = format!("{}/v1/…", self.context.base_url);
+                let example = serde_json::json!({ "_links": { *name: { "href": target } } });
+                (format!("Link relation “{name}”"), &**text, example, None)
+            }
+        };
         render(&ExplanationPage {
-            layout: self.layout(format!("{} {}", kind.status.as_u16(), kind.title), "", None),
-            text: kind.explanation,
-            example: serde_json::to_string_pretty(&example).ok(),
-            all: Some((self.links.to("/problems"), "All problems")),
-        })
-    }
-
-    pub fn relation(&self, name: &str, text: &str) -> Result<String> {
-        let target = format!("{}/v1/…", self.context.base_url);
-        let example = serde_json::json!({ "_links": { name: { "href": target } } });
-        render(&ExplanationPage {
-            layout: self.layout(format!("Link relation “{name}”"), "", None),
+            layout: self.layout(request, title, "", None),
             text,
             example: serde_json::to_string_pretty(&example).ok(),
-            all: None,
+            all,
         })
     }
 }

@@ -3,15 +3,13 @@
 use std::mem;
 
 use askama::Template;
+use poem::Request;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::Explorer;
 use super::links::ExplorerLinks;
-use super::page::{Layout, StaticPage, render};
+use super::page::{Layout, render};
 use crate::base_url::BaseUrl;
-use crate::endpoints::documentation::StaticContent;
-use crate::headers::content_policy::POLICY;
-use crate::headers::media_type::MediaType;
 use crate::problem::Result;
 
 const ROOT: &str = "/guide";
@@ -19,10 +17,10 @@ const ROOT: &str = "/guide";
 /// Pages show the address of their service instead.
 const DOCUMENTED_ADDRESS: &str = "http://127.0.0.1:8080";
 
-const CONTENTS: Chapter =
+static CONTENTS: Chapter =
     Chapter { name: "", text: include_str!("../../../../docs/guide/README.md") };
 
-const CHAPTERS: [Chapter; 11] = [
+static CHAPTERS: [Chapter; 11] = [
     Chapter { name: "make", text: include_str!("../../../../docs/guide/make.md") },
     Chapter { name: "find", text: include_str!("../../../../docs/guide/find.md") },
     Chapter { name: "page", text: include_str!("../../../../docs/guide/page.md") },
@@ -51,7 +49,7 @@ const LANGUAGES: [(&str, &str); 7] = [
     ("text", "Answer"),
 ];
 
-struct Chapter {
+pub struct Chapter {
     name: &'static str,
     text: &'static str,
 }
@@ -61,7 +59,7 @@ impl Chapter {
         self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
 
-    fn path(&self) -> String {
+    pub fn path(&self) -> String {
         if self.name.is_empty() { ROOT.to_owned() } else { format!("{ROOT}/{}", self.name) }
     }
 }
@@ -73,27 +71,29 @@ struct GuidePage<'a> {
     /// Addresses and titles; true for the current one.
     chapters: Vec<(String, &'static str, bool)>,
     text: String,
-    next: Option<(String, &'static str, bool)>,
+    next: Option<(String, &'static str)>,
+}
+
+pub fn chapters() -> impl Iterator<Item = &'static Chapter> {
+    std::iter::once(&CONTENTS).chain(&CHAPTERS)
 }
 
 impl Explorer {
-    pub(super) fn guide(&self) -> Result<Vec<StaticPage>> {
-        let following = CHAPTERS.iter().map(Some).chain([None]);
-        let pages = std::iter::once(&CONTENTS).chain(&CHAPTERS).zip(following);
-        pages.map(|(chapter, next)| self.chapter(chapter, next)).collect()
-    }
-
-    fn chapter(&self, chapter: &Chapter, next: Option<&Chapter>) -> Result<StaticPage> {
+    pub(super) fn show_chapter(
+        &self,
+        chapter: &'static Chapter,
+        request: &Request,
+    ) -> Result<String> {
         let link = |other: &Chapter| {
             (self.links.to(&other.path()), other.title(), other.name == chapter.name)
         };
-        let html = render(&GuidePage {
-            layout: self.layout(chapter.title(), "guide", None),
+        let next = chapters().skip_while(|it| it.name != chapter.name).nth(1);
+        render(&GuidePage {
+            layout: self.layout(request, chapter.title(), "guide", None),
             chapters: CHAPTERS.iter().map(link).collect(),
             text: html(chapter.text, &self.links, &self.context.base_url),
-            next: next.map(link),
-        })?;
-        Ok((chapter.path(), StaticContent::new(MediaType::HTML, html, POLICY)))
+            next: next.map(|next| (self.links.to(&next.path()), next.title())),
+        })
     }
 }
 

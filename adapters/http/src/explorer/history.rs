@@ -1,6 +1,6 @@
 //! The page of an item's history: its versions, newest first, each with a way to restore it.
 
-use application::{Caller, CallerNames, ItemAddress, LoggedChange, View};
+use application::{CallerNames, ItemAddress, LoggedChange, View};
 use askama::Template;
 use domain::Operation;
 use poem::Request;
@@ -43,17 +43,17 @@ struct VersionRow {
 impl Explorer {
     pub(super) async fn show_history(&self, group: Group, request: &Request) -> Result<String> {
         let query = VersionsQuery::read(query_of(request))?;
-        self.history(caller_of(request), group, target(request)?, &query).await
+        self.history(request, group, target(request)?, &query).await
     }
 
     pub(super) async fn history(
         &self,
-        caller: &Caller,
+        request: &Request,
         group: Group,
         item: ItemAddress,
         query: &VersionsQuery,
     ) -> Result<String> {
-        let service = self.service(group)?;
+        let (service, caller) = (self.service(group)?, caller_of(request));
         let (page, size) = (query.page, query.page_size);
         let past = service.versions(caller, item, page, size).await?;
         let names = self.context.log.caller_names(past.versions.iter()).await?;
@@ -74,7 +74,7 @@ impl Explorer {
         let to = |page: u64| format!("{own}/history?page={page}&page_size={size}");
         let pages = u64::try_from(latest).unwrap_or_default().div_ceil(size);
         render(&HistoryPage {
-            layout: self.layout(title, group.collection.name(), command),
+            layout: self.layout(request, title, group.collection.name(), command),
             noun: group.noun(),
             exists: current.is_some(),
             tag: current.map(|(shown, _)| self.tag(&shown)).unwrap_or_default(),

@@ -34,7 +34,7 @@ impl Explorer {
         let target = format!("{IMPORTS}/{name}");
         let command = self.command(&target, "upsert=true");
         let command = format!("{command} -H 'Content-Type: text/csv' --data-binary @FILE.csv");
-        let layout = self.layout(title, name, command);
+        let layout = self.layout(request, title, name, command);
         let (api, downloads) = (self.links.to(&target), self.downloads(group, ""));
         let formats = FORMATS.iter();
         let media_types: serde_json::Value =

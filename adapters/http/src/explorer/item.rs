@@ -68,7 +68,7 @@ impl Explorer {
         else {
             // A removed item is shown by its history.
             let first = VersionsQuery::read("")?;
-            return self.history(caller, group, address, &first).await;
+            return self.history(request, group, address, &first).await;
         };
         let item = &shown.item;
         cells::require_small(&item.members)?;
@@ -80,7 +80,7 @@ impl Explorer {
         let title = cells::title(item, group.columns);
         let dossier = || with_query(&self.links.to(&format!("{path}/dossier.zip")), raw);
         render(&ItemPage {
-            layout: self.layout(title, group.collection.name(), command),
+            layout: self.layout(request, title, group.collection.name(), command),
             group,
             item,
             as_of: as_of.map(|time| TIME.timestamp_to_string(&time)),

@@ -29,19 +29,23 @@ use std::sync::Arc;
 use application::{ApplicationError, Caller, ItemAddress, Readiness, ResourceService};
 use domain::{Collection, ItemId, Operation};
 use poem::http::StatusCode;
+use poem::http::header::CONTENT_SECURITY_POLICY;
 use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use crate::assets::{self, Asset};
+use crate::endpoints::documentation::Documentation;
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{handler, in_time};
 use crate::groups::{GROUPS, Group};
+use crate::headers::content_policy::REFERENCE_POLICY;
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::MethodRouter;
 use crate::problem::{Problem, Result};
 use crate::query::query_of;
+use guide::Chapter;
 use links::ExplorerLinks;
 
 pub const ROOT: &str = "/explore";
@@ -73,6 +77,7 @@ pub struct Explorer {
     store: Arc<dyn Readiness>,
     deployment: Deployment,
     links: ExplorerLinks,
+    pub documentation: Arc<Documentation>,
     /// One audit at a time: each may occupy a processor.
     audits: Semaphore,
 }
@@ -81,6 +86,8 @@ pub struct Explorer {
 enum ExplorerPage {
     Overview,
     Changes,
+    Guide(&'static Chapter),
+    Reference,
     Rules,
     Rule,
     Playground,
@@ -99,10 +106,11 @@ impl Explorer {
         groups: Arc<[ExploredGroup]>,
         store: Arc<dyn Readiness>,
         deployment: Deployment,
+        documentation: Arc<Documentation>,
     ) -> Arc<Self> {
         let (context, links) = (Arc::clone(context), ExplorerLinks::new(&context.base_url));
         let audits = Semaphore::new(1);
-        Arc::new(Self { context, groups, store, deployment, links, audits })
+        Arc::new(Self { context, groups, store, deployment, links, documentation, audits })
     }
 
     pub async fn overview(self: Arc<Self>, request: Request) -> Result<Response> {
@@ -112,11 +120,13 @@ impl Explorer {
     pub fn routes(self: &Arc<Self>) -> Vec<(String, MethodRouter)> {
         let mut pages = vec![
             (ROOT.to_owned(), ExplorerPage::Overview),
+            ("/docs".to_owned(), ExplorerPage::Reference),
             (format!("{ROOT}/changes"), ExplorerPage::Changes),
             (format!("{ROOT}/rules"), ExplorerPage::Rules),
             (format!("{ROOT}/playground"), ExplorerPage::Playground),
             (format!("{ROOT}/rules/:{RULE_PARAMETER}"), ExplorerPage::Rule),
         ];
+        pages.extend(guide::chapters().map(|it| (it.path(), ExplorerPage::Guide(it))));
         for ExploredGroup { group, .. } in self.groups.iter() {
             let collection = format!("{ROOT}/{}", group.collection.name());
             let item = format!("{collection}/:{ITEM_PARAMETER}");
@@ -154,6 +164,8 @@ impl Explorer {
         let shown = match page {
             ExplorerPage::Overview => self.show_overview(request).await,
             ExplorerPage::Changes => self.show_changes(request).await,
+            ExplorerPage::Guide(chapter) => self.show_chapter(chapter, request),
+            ExplorerPage::Reference => self.show_reference(request),
             ExplorerPage::Rules => self.show_rules(request),
             ExplorerPage::Rule => self.show_rule(request).await,
             ExplorerPage::Playground => self.show_playground(request).await,
@@ -203,10 +215,14 @@ async fn answer(
     }
     let context = &explorer.context;
     let made = async {
-        let (status, page) = explorer.show(page, &request).await?;
-        let body = context.memory.body(page.len(), None, || page).await?;
-        page::answer(&request, status, body)
+        let (status, html) = explorer.show(page, &request).await?;
+        let body = context.memory.body(html.len(), None, || html).await?;
+        let mut response = page::answer(&request, status, body)?;
+        if matches!(page, ExplorerPage::Reference) {
+            response.headers_mut().insert(CONTENT_SECURITY_POLICY, REFERENCE_POLICY);
+        }
+        Ok::<_, Problem>(response)
     };
     let answer = in_time(context.time_limit, made).await;
-    Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem)))
+    Ok(answer.unwrap_or_else(|problem| explorer.refuse(&request, &problem)))
 }

@@ -61,7 +61,7 @@ impl Explorer {
         let (charts, counted_at) = self.charts(caller).await?;
         let check = tokio::time::timeout(PATIENCE, self.store.check()).await;
         render(&OverviewPage {
-            layout: self.layout("Overview", "overview", None),
+            layout: self.layout(request, "Overview", "overview", None),
             groups,
             charts,
             counted_at,

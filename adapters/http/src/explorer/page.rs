@@ -9,7 +9,6 @@ use poem::{Request, Response};
 use super::Explorer;
 use super::links::ExplorerLinks;
 use crate::endpoints::content;
-use crate::endpoints::documentation::StaticContent;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links::SIGN_IN;
@@ -43,8 +42,6 @@ fn marked(text: &str) -> String {
     escaped.split('`').enumerate().map(mark).collect()
 }
 
-pub type StaticPage = (String, StaticContent);
-
 #[derive(Template)]
 #[template(path = "explorer/problem.html")]
 struct ProblemPage<'a> {
@@ -66,6 +63,7 @@ impl Explorer {
     /// `current` is the menu entry to highlight. `command` is the equivalent API request.
     pub(super) fn layout(
         &self,
+        _request: &Request,
         title: impl Into<String>,
         current: &str,
         command: impl Into<Option<String>>,
@@ -107,9 +105,9 @@ impl Explorer {
             .finish()
     }
 
-    pub(super) fn refuse(&self, problem: &Problem) -> Response {
+    pub(super) fn refuse(&self, request: &Request, problem: &Problem) -> Response {
         let kind = problem.kind;
-        let layout = self.layout(kind.title, "", None);
+        let layout = self.layout(request, kind.title, "", None);
         let access = match kind.code {
             code if code == kinds::CREDENTIALS_REQUIRED.code => {
                 Some(layout.sign_in.as_ref().map_or(Refusal::Unknown, |_| Refusal::SignIn))

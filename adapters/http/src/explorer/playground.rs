@@ -47,7 +47,7 @@ impl Explorer {
             self.command(RULE_TRIAL, "")
         );
         render(&PlaygroundPage {
-            layout: self.layout("Rule playground", "playground", command),
+            layout: self.layout(request, "Rule playground", "playground", command),
             api: self.links.to(RULE_TRIAL),
             rule: written.map_or_else(|| example_of_rule(group), |written| written.definition),
             groups: Collection::all().map(|it| (it.name(), it == collection)).collect(),

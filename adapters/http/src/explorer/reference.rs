@@ -1,15 +1,15 @@
 //! `/docs`: the operations as a list. Swagger UI replaces the list when it has loaded.
 
 use askama::Template;
+use poem::Request;
 use serde_json::Value;
 
 use super::Explorer;
 use super::links::ExplorerLinks;
-use super::page::{Layout, StaticPage, render};
+use super::page::{Layout, render};
 use crate::endpoints::documentation::StaticContent;
-use crate::headers::content_policy::{RECEIVER_POLICY, REFERENCE_POLICY};
+use crate::headers::content_policy::RECEIVER_POLICY;
 use crate::headers::media_type::MediaType;
-use crate::links::RECEIVER;
 use crate::problem::Result;
 
 #[derive(Template)]
@@ -42,19 +42,19 @@ pub struct OperationRow<'a> {
 }
 
 impl Explorer {
-    pub fn documentation(&self, document: &Value) -> Result<Vec<StaticPage>> {
+    pub(super) fn show_reference(&self, request: &Request) -> Result<String> {
+        let document = &self.documentation.document;
         let tags = document["tags"].as_array().into_iter().flatten();
-        let reference = ReferencePage {
-            layout: self.layout("Operations", "operations", None),
+        render(&ReferencePage {
+            layout: self.layout(request, "Operations", "operations", None),
             groups: tags.map(|tag| group_of(document, tag)).collect(),
             server: self.context.base_url.path(),
-        };
-        let page = |html: String, policy| StaticContent::new(MediaType::HTML, html, policy);
-        let receiver = render(&ReceiverPage { links: &self.links })?;
-        let mut pages = self.guide()?;
-        pages.push(("/docs".to_owned(), page(render(&reference)?, REFERENCE_POLICY)));
-        pages.push((RECEIVER.to_owned(), page(receiver, RECEIVER_POLICY)));
-        Ok(pages)
+        })
+    }
+
+    pub fn receiver(&self) -> Result<StaticContent> {
+        let page = render(&ReceiverPage { links: &self.links })?;
+        Ok(StaticContent::new(MediaType::HTML, page, RECEIVER_POLICY))
     }
 }
 

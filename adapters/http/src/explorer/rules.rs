@@ -58,7 +58,7 @@ impl Explorer {
             (collection.name(), own.collect::<Vec<_>>())
         });
         let groups = groups.filter(|(_, rules)| !rules.is_empty()).collect();
-        let layout = self.layout("Business rules", "rules", self.command(RULES, ""));
+        let layout = self.layout(request, "Business rules", "rules", self.command(RULES, ""));
         let failed_files = self.deployment.failed_files();
         render(&RulesPage { layout, failed_files, groups })
     }
@@ -74,7 +74,7 @@ impl Explorer {
             ));
         }
         let audit = if is_audit { Some(self.audit(caller, &rule).await?) } else { None };
-        self.rule_page(caller, &rule, audit)
+        self.rule_page(request, &rule, audit)
     }
 
     pub(super) fn known_rule(&self, caller: &Caller, id: &str) -> Result<PublishedRule> {
@@ -84,16 +84,16 @@ impl Explorer {
 
     pub fn rule_page(
         &self,
-        caller: &Caller,
+        request: &Request,
         rule: &PublishedRule,
         audit: Option<Audit>,
     ) -> Result<String> {
         let command = self.command(&format!("{RULES}/{}", rule.id), "");
         render(&RulePage {
-            layout: self.layout(format!("Rule {}", rule.id), "rules", command),
+            layout: self.layout(request, format!("Rule {}", rule.id), "rules", command),
             group: GroupSpec::of(rule.collection).items_name,
             group_href: self.links.collection(rule.collection),
-            written: self.context.changing.catalog.written(caller, &rule.id),
+            written: self.context.changing.catalog.written(caller_of(request), &rule.id),
             can_audit: rule.home == RuleHome::File,
             audit,
             rule,
