@@ -1,12 +1,14 @@
 //! `serve`: starts and stops the server.
 
 use std::net;
+use std::path::Path;
 use std::sync::Arc;
 
-use application::{Clock, load_demonstration};
+use application::{Clock, OwnLabels, load_demonstration};
 use http_adapter::{
     AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
 };
+use labels_adapter::ReloadableLabels;
 use language::Watches;
 use storage_adapter::{ReplicaOptions, Store};
 use system_adapter::{SystemClock, inform_service_manager};
@@ -27,6 +29,7 @@ pub async fn serve(
     let (mut watches, readings) = Watches::new();
     // Reports errors of files before it opens the database.
     let rules = open_rules(options.rules.as_deref())?;
+    let labels = open_labels(options.labels.as_deref())?;
     let retention = RetentionSettings::open(&options.retention)?;
     let port = Port::of(inherited, options.listen).map_err(failed)?;
     let address = port.address();
@@ -52,7 +55,16 @@ pub async fn serve(
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
     let (engine, reload_failed) = (store.engine_name(), watches.failed());
-    let deployment = Deployment { version: &VERSION, engine, reload_failed };
+    let deployment = Deployment {
+        version: &VERSION,
+        engine,
+        reload_failed,
+        labels: match &labels {
+            Some(labels) => Arc::<ReloadableLabels>::clone(labels),
+            None => Arc::new(OwnLabels::default()),
+        },
+        time_zone: options.time_zone.zone.clone(),
+    };
     let http_options = http_options(
         &options,
         (base_url.clone(), deployment),
@@ -69,6 +81,9 @@ pub async fn serve(
     access.keep(&mut watches);
     retention.keep(&mut watches, &store, &options.time_zone.zone);
     watches.watch(Arc::clone(&rules.files));
+    if let Some(labels) = &labels {
+        watches.watch(Arc::clone(&labels.files));
+    }
     watches.tasks.spawn(inform_service_manager(store.readiness(), is_leaving, readings));
     let stopped = signals.stop(options.drain_delay, leaving);
     http_adapter::serve(listener, endpoint, limits, &monitoring.http, stopped).await;
@@ -95,6 +110,10 @@ async fn start(
         }
     };
     Ok(Some((port.open().map_err(failed)?, store)))
+}
+
+fn open_labels(path: Option<&Path>) -> Result<Option<Arc<ReloadableLabels>>> {
+    path.map(ReloadableLabels::open).transpose().map(|labels| labels.map(Arc::new)).map_err(failed)
 }
 
 async fn prepare(options: &ServeOptions) -> Result<Store> {

@@ -178,6 +178,8 @@ pub enum Fields {
 #[derive(Clone, Copy, Debug)]
 pub struct KnownMember {
     pub name: &'static str,
+    /// The name for people.
+    pub label: &'static str,
     pub description: &'static str,
     /// A realistic value, as JSON, with the documented type.
     pub example: &'static str,

@@ -1,5 +1,6 @@
 // Runs on every page: shows the controls that need a script, and updates live changes.
-import { leaving, visit } from "./session.js";
+import { showSavedMessage } from "./request.js";
+import { fetchAsCaller, leaving, visit } from "./session.js";
 import { listen } from "./stream.js";
 
 // It runs after the script of the page. Before, pressing Enter in a form would load the page again, without what was typed.
@@ -9,7 +10,11 @@ for (const element of document.querySelectorAll(".needs-script")) {
 }
 for (const element of document.querySelectorAll(".without-script")) element.hidden = true;
 
-const MOST_ROWS = 100;
+showSavedMessage();
+for (const button of document.querySelectorAll("[data-print]")) button.addEventListener("click", () => print());
+
+/** Changes often come together. */
+const PAUSE = 1_000;
 
 const STATES = {
   open: "Live: new changes appear automatically.",
@@ -18,40 +23,27 @@ const STATES = {
   refused: "Not live: sign in to see live changes.",
 };
 
-/** Adds the changes that are made from now on to the table of the latest ones. */
+/** Loads the table of the latest changes again after a change. The server writes it in the reader's language. */
 function follow(status) {
-  const rows = document.getElementById("changes");
+  const stream = new AbortController();
+  let timer;
   status.hidden = false;
   status.textContent = "Connecting…";
-  const stream = new AbortController();
+  const refresh = async () => {
+    timer = undefined;
+    const response = await fetchAsCaller(location.href, { headers: { Accept: "text/html" }, signal: stream.signal });
+    if (!response.ok) return;
+    const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("changes");
+    const known = new Set([...document.getElementById("changes").rows].map((row) => row.innerHTML));
+    for (const row of next.rows) if (!known.has(row.innerHTML)) row.className = "new";
+    document.getElementById("changes").replaceWith(next);
+  };
   listen(status.dataset.stream, stream.signal, {
     onState: (state) => { status.textContent = STATES[state]; },
-    onEvent: (event) => {
-      // A change is the data of a CloudEvent. One of an item that is no longer visible has no details.
-      const change = JSON.parse(event).data;
-      if (change.kind === "withdrawn") return;
-      rows.prepend(row(change));
-      while (rows.rows.length > MOST_ROWS) rows.deleteRow(-1);
-    },
+    // A refresh that fails is followed by the next one.
+    onEvent: () => { timer ??= setTimeout(() => refresh().catch(() => {}), PAUSE); },
   });
   return stream;
-}
-
-function row(change) {
-  const root = `${document.body.dataset.root}/explore/${change.group}/${change.item_id}`;
-  const link = document.createElement("a");
-  link.href = change.kind === "deleted" ? `${root}/history` : root;
-  link.textContent = change.item_id;
-  const time = document.createElement("time");
-  time.dateTime = change.time;
-  time.textContent = `${change.time.slice(0, 19).replace("T", " ")} UTC`;
-  const caller = change.caller ?? "unknown";
-  const author = change.acting ? `${change.acting} for ${caller}` : caller;
-  const cells = [time, change.group, change.kind, link, change.version, author];
-  const made = document.createElement("tr");
-  made.className = "new";
-  for (const cell of cells) made.insertCell().append(cell);
-  return made;
 }
 
 const status = document.querySelector("[data-stream]");

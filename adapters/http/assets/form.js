@@ -1,7 +1,8 @@
 // The form of an item. It sends JSON under If-Match, so that concurrent changes are not overwritten. Errors are
 // shown at their fields. An untouched field is sent as it is stored.
 import { compact, members, shown } from "./json.js";
-import { alone, newKey, parsed, say, send, sentences } from "./request.js";
+import { pickedIn } from "./picker.js";
+import { alone, newKey, parsed, say, saveMessage, send, sentences } from "./request.js";
 import { visit } from "./session.js";
 
 const form = document.getElementById("item");
@@ -28,6 +29,7 @@ function encoded(field) {
   const text = controlOf(field).value;
   if (field.dataset.touched === undefined) return field.dataset.stored;
   if (text.trim() === "") return "";
+  if (field.querySelector(".picker")) return pickedIn(controlOf(field));
   switch (field.dataset.control) {
     case "list":
       return JSON.stringify(text.split("\n").map((line) => line.trim()).filter(Boolean));
@@ -56,14 +58,16 @@ function object(found) {
 
 const written = () => isJson() ? whole.value : object(typed());
 
+function clearError(field) {
+  const [place, control] = [field.querySelector(".error"), controlOf(field)];
+  place.hidden = true;
+  place.textContent = "";
+  control.removeAttribute("aria-invalid");
+  control.removeAttribute("aria-errormessage");
+}
+
 function clearErrors() {
-  for (const field of allFields()) {
-    const [place, control] = [field.querySelector(".error"), controlOf(field)];
-    place.hidden = true;
-    place.textContent = "";
-    control.removeAttribute("aria-invalid");
-    control.removeAttribute("aria-errormessage");
-  }
+  for (const field of allFields()) clearError(field);
 }
 
 function showError(field, text) {
@@ -79,10 +83,11 @@ function showError(field, text) {
 /** The label of a field without its mark for required ones. */
 const labelOf = (field) => field.dataset.member === undefined ? nameOf(field) || "Unnamed field" : field.querySelector("label").firstChild.textContent.trim();
 
-/** "Enter a title." for the field `project_title`. */
+/** "Enter a project title." for the field with this label. */
 function request(field) {
-  const label = labelOf(field).toLowerCase().replaceAll("_", " ").replace(/^project /, "");
-  return `Enter ${/^[aeiou]/.test(label) ? "an" : "a"} ${label}.`;
+  const label = labelOf(field);
+  const noun = /^.\p{Lu}/u.test(label) ? label : label[0].toLowerCase() + label.slice(1);
+  return `Enter ${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}.`;
 }
 
 const paragraph = (text) => Object.assign(document.createElement("p"), { textContent: text });
@@ -99,7 +104,8 @@ function linksToErrors() {
     entry.append(link);
     list.append(entry);
   }
-  return [paragraph(`Please correct ${invalid.length} field${invalid.length === 1 ? "" : "s"}:`), list];
+  const title = Object.assign(document.createElement("h2"), { textContent: `Correct ${invalid.length} field${invalid.length === 1 ? "" : "s"}` });
+  return [title, list];
 }
 
 /** Shows each error at its field, with links to these fields above the form, after the errors that belong to no field. */
@@ -130,12 +136,20 @@ function namesAreMissing() {
 
 async function save() {
   if (namesAreMissing()) return;
-  const { api, method, pages, tag } = form.dataset;
+  const { after, api, method, pages, tag } = form.dataset;
   const answer = await send(api, method, method === "PUT" ? { "If-Match": tag } : { "Idempotency-Key": key }, written());
-  if (answer.ok) visit(`${pages}/${parsed(answer.text).id}`);
+  if (answer.ok) {
+    isChanged = false;
+    forget();
+    const warnings = warningsOf(answer);
+    saveMessage(warnings ? `Saved, with a warning: ${warnings}` : "Saved.", warnings ? "warn" : "good");
+    visit(after || `${pages}/${parsed(answer.text).id}`);
+  }
   else if (answer.status === 412) await showConflict();
   else showErrors(answer.problem);
 }
+
+const warningsOf = (answer) => (parsed(answer.text)?._meta?.warnings ?? []).map((warning) => warning.message ?? warning.detail).join(" ");
 
 async function check() {
   if (namesAreMissing()) return;
@@ -143,7 +157,7 @@ async function check() {
   const answer = await send(`${api}?dry_run=true`, method, method === "PUT" ? { "If-Match": tag } : {}, written());
   if (answer.status === 412) { await showConflict(); return; }
   if (!answer.ok) { showErrors(answer.problem); return; }
-  const warnings = (parsed(answer.text)?._meta?.warnings ?? []).map((warning) => warning.message ?? warning.detail).join(" ");
+  const warnings = warningsOf(answer);
   if (warnings) say(`Valid, with a warning: ${warnings}`, "warn");
   else say("No errors found. Your changes are not saved yet.", "good");
 }
@@ -172,18 +186,13 @@ async function showConflict() {
   for (const name of new Set([...theirs.keys(), ...mine.keys()])) {
     const values = [theirs.get(name), mine.get(name)];
     const [stored, typed, old] = [...values, before.get(name)].map((value) => compact(value ?? ""));
-    if (stored !== typed && stored !== old) rows.append(comparison(name, values));
+    if (stored !== typed && stored !== old) rows.append(comparison(name, values, rows.rows.length));
   }
   conflict.querySelector(".table").hidden = rows.rows.length === 0;
-  document.getElementById("conflict-fields").textContent = rows.rows.length > 0 ? "You both changed:" : "You changed different fields.";
+  document.getElementById("conflict-fields").textContent = rows.rows.length > 0 ? "You both changed these fields. Choose a value for each, then save." : "You changed different fields. Save again to keep both.";
   conflict.hidden = false;
   say("Your changes are not saved yet.", "bad");
-  document.getElementById("take-theirs").onclick = () => { form.reset(); visit(location.href); };
-  document.getElementById("keep-mine").onclick = () => {
-    form.dataset.tag = current.tag;
-    conflict.hidden = true;
-    alone(save);
-  };
+  form.dataset.tag = current.tag;
   document.getElementById("conflict-title").focus();
 }
 
@@ -196,16 +205,30 @@ function follow(theirs) {
   }
 }
 
-function comparison(name, values) {
+/** A row with both values. Taking theirs makes the field untouched, with the stored value. */
+function comparison(name, values, number) {
+  const field = isJson() ? undefined : allFields().find((field) => nameOf(field) === name);
   const row = document.createElement("tr");
   const heading = document.createElement("th");
   heading.scope = "row";
-  heading.textContent = name;
+  heading.textContent = field ? labelOf(field) : name;
   row.append(heading);
+  const mine = field && { touched: "", text: controlOf(field).value };
   for (const [index, value] of values.entries()) {
     const cell = row.insertCell();
     cell.className = ["removed", "added"][index];
     cell.textContent = value === undefined ? "empty" : shown(value);
+    if (!field) continue;
+    const [label, radio] = [document.createElement("label"), document.createElement("input")];
+    Object.assign(radio, { type: "radio", name: `conflict-${number}`, checked: index === 1 });
+    radio.onchange = () => {
+      const control = controlOf(field);
+      if (index === 1) Object.assign(field.dataset, { touched: mine.touched }); else delete field.dataset.touched;
+      if (index === 0) field.dataset.stored = value ?? "";
+      control.value = index === 1 ? mine.text : value === undefined ? "" : shown(value);
+    };
+    label.append(radio, [" Take theirs", " Keep mine"][index]);
+    cell.append(document.createElement("br"), label);
   }
   return row;
 }
@@ -270,12 +293,91 @@ function touchWhatWasTyped() {
   }
 }
 
+// ---- drafts --------------------------------------------------------------------------------------------------------------------
+
+const PAUSE_OF_DRAFTS = 500;
+const draftKey = `draft ${form.dataset.caller} ${location.pathname}${location.search}`;
+let isChanged = false;
+let draftTimer = 0;
+
+const forget = () => { clearTimeout(draftTimer); localStorage.removeItem(draftKey); };
+
+/** Keeps what was typed in the storage of the browser. */
+function keepDraft() {
+  const typed = allFields().filter((field) => field.dataset.touched !== undefined && field.dataset.member !== undefined);
+  const fields = typed.map((field) => [nameOf(field), controlOf(field).value, controlOf(field).dataset.picked, controlOf(field).dataset.pickedTitle]);
+  try {
+    localStorage.setItem(draftKey, JSON.stringify({ fields, json: isJson() ? whole.value : undefined, time: Date.now() }));
+  } catch {
+    // Without storage, the question before leaving remains.
+  }
+}
+
+function restore({ fields, json }) {
+  for (const [name, text, picked, pickedTitle] of fields) {
+    const field = allFields().find((field) => field.dataset.member === name);
+    if (!field || controlOf(field).readOnly) continue;
+    controlOf(field).value = text;
+    if (picked !== undefined) Object.assign(controlOf(field).dataset, { picked, pickedTitle });
+    field.dataset.touched = "";
+  }
+  if (json !== undefined && whole) {
+    form.elements.mode.value = "json";
+    switchMode();
+    whole.value = json;
+  }
+  isChanged = true;
+}
+
+/** Offers what was typed earlier and not saved. */
+function offerDraft() {
+  const found = parsed(localStorage.getItem(draftKey) ?? "{}");
+  if (!found.fields) return;
+  const place = document.getElementById("draft");
+  const button = (text, act) => Object.assign(document.createElement("button"), { type: "button", textContent: text, onclick: () => { act(); place.hidden = true; } });
+  const time = new Date(found.time).toLocaleString(document.body.dataset.locale, { timeZone: document.body.dataset.zone, dateStyle: "medium", timeStyle: "short" });
+  place.replaceChildren(`You have input from ${time} that was not saved. `, button("Use it", () => restore(found)), " ", button("Discard it", forget));
+  place.hidden = false;
+}
+
+function changed() {
+  isChanged = true;
+  clearTimeout(draftTimer);
+  draftTimer = setTimeout(keepDraft, PAUSE_OF_DRAFTS);
+}
+
+/** Warns of a value that is not among the choices of its field. */
+function warnOfUnusual(field) {
+  const [control, note] = [controlOf(field), field.querySelector(".unusual")];
+  if (note) note.hidden = control.value === "" || [...control.list.options].some((option) => option.value === control.value);
+}
+
 touchWhatWasTyped();
+offerDraft();
 form.addEventListener("input", (event) => {
   const field = event.target.closest(".field");
-  if (field && event.target === controlOf(field)) field.dataset.touched = "";
+  if (field && event.target === controlOf(field)) {
+    field.dataset.touched = "";
+    clearError(field);
+  }
+  changed();
+});
+form.addEventListener("change", (event) => {
+  const field = event.target.closest(".field");
+  if (field) warnOfUnusual(field);
 });
 form.addEventListener("submit", (event) => { event.preventDefault(); alone(save); });
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+  event.preventDefault();
+  form.requestSubmit();
+});
+addEventListener("beforeunload", (event) => { if (isChanged) event.preventDefault(); });
+document.getElementById("take-theirs").addEventListener("click", () => {
+  isChanged = false;
+  forget();
+  visit(location.href);
+});
 document.getElementById("check").addEventListener("click", () => alone(check));
 document.getElementById("add-member")?.addEventListener("click", addMember);
 for (const mode of form.querySelectorAll("[name=mode]")) mode.addEventListener("change", switchMode);

@@ -9,6 +9,21 @@ export function say(message, kind) {
   if (message) outcome.scrollIntoView({ block: "nearest" });
 }
 
+const MESSAGE = "message";
+
+/** Keeps a message for the next page. */
+export function saveMessage(text, kind) {
+  sessionStorage.setItem(MESSAGE, JSON.stringify([text, kind]));
+}
+
+/** Shows the message of the page before. */
+export function showSavedMessage() {
+  const saved = sessionStorage.getItem(MESSAGE);
+  if (saved === null || !document.getElementById("outcome")) return;
+  sessionStorage.removeItem(MESSAGE);
+  say(...JSON.parse(saved));
+}
+
 /** Sends a request; the result has the problem of an error response. `fetching` replaces `fetch`. */
 export async function send(url, method, headers, body, fetching) {
   const sent = body === undefined ? headers : { "Content-Type": "application/json", ...headers };

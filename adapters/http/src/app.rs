@@ -7,7 +7,7 @@ use std::time::Duration;
 use application::table::FORMATS;
 use application::traces::Tracer;
 use application::{
-    AccessControl, ChangeService, ContentService, NoPolicies, Ports, ResourceLimits,
+    AccessControl, ChangeService, ContentService, NoPolicies, OwnLabels, Ports, ResourceLimits,
     ResourceService, RuleBook, RuleCatalog, RuleTrialService,
 };
 use domain::Operation as Permission;
@@ -140,6 +140,7 @@ fn paths(
             catalog: RuleCatalog::new(Arc::clone(&ports.rules)),
             access,
             identity: ports.identity.clone(),
+            labels: Arc::clone(&options.deployment.labels),
         },
         standbys: ports.standbys.clone(),
         bodies: bodies(options.max_body),
@@ -255,7 +256,8 @@ fn transfers_of(
 
 pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
     let access = AccessControl::new(Arc::new(NoPolicies::Open));
-    let changing = Changing { catalog: RuleCatalog::new(rules), access, identity: None };
+    let labels = Arc::new(OwnLabels::default());
+    let changing = Changing { catalog: RuleCatalog::new(rules), access, identity: None, labels };
     Documentation::new(Arc::new(base_url), changing).openapi()
 }
 

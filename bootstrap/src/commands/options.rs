@@ -172,6 +172,9 @@ pub struct ServeOptions {
         help_heading = "Business rules"
     )]
     pub rules: Option<PathBuf>,
+    /// File of an agency's name, logo, labels, choices and help texts; reloaded when it changes and at SIGHUP
+    #[arg(long, env = "PROPOSAL_SERVICE_LABELS", value_name = "FILE", help_heading = "Pages")]
+    pub labels: Option<PathBuf>,
     /// The time zone of the rules.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,

@@ -14,6 +14,8 @@ use crate::{Members, Violation, Violations};
 pub struct Field {
     /// The name in JSON and in SQL.
     pub name: &'static str,
+    /// The name for people.
+    pub label: &'static str,
     pub description: &'static str,
     pub kind: FieldKind,
     pub is_required: bool,
@@ -42,7 +44,7 @@ macro_rules! is_required {
 }
 
 macro_rules! proposal_fields {
-    ($($presence:ident $name:ident: $type:ident $(<$life:lifetime>)?, $description:literal, $(#[$validation:meta])? example $example:literal;)*) => {
+    ($($presence:ident $name:ident: $type:ident $(<$life:lifetime>)?, $label:literal, $description:literal, $(#[$validation:meta])? example $example:literal;)*) => {
         /// The fields of a research proposal. A field is `None` if it is absent or has another
         /// type.
         #[derive(Clone, Debug, Validate)]
@@ -53,6 +55,7 @@ macro_rules! proposal_fields {
         /// The order is that of the interface specification.
         pub const FIELDS: &[Field] = &[$(Field {
             name: stringify!($name),
+            label: $label,
             description: $description,
             kind: <$type as FieldType>::KIND,
             is_required: is_required!($presence),
@@ -75,33 +78,33 @@ macro_rules! proposal_fields {
 }
 
 proposal_fields! {
-    optional start_date: Date, "Start date of the project, `YYYY-MM-DD`.", example r#""2026-01-01""#;
-    optional end_date: Date, "End date of the project, `YYYY-MM-DD`, not before `start_date`.", example r#""2027-12-31""#;
-    required proposal_type: StringOrInteger<'a>, "Type of the proposal, such as `R&D Project`, or its number in your list.",
+    optional start_date: Date, "Start date", "Start date of the project, `YYYY-MM-DD`.", example r#""2026-01-01""#;
+    optional end_date: Date, "End date", "End date of the project, `YYYY-MM-DD`, not before `start_date`.", example r#""2027-12-31""#;
+    required proposal_type: StringOrInteger<'a>, "Proposal type", "Type of the proposal, such as `R&D Project`, or its number in your list.",
         #[validate(required, custom(function = "not_blank"))] example r#""R&D Project""#;
-    optional program_id: StringOrInteger<'a>, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
+    optional program_id: StringOrInteger<'a>, "Programme", "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
         example r#""01890a5d-ac96-774b-bcce-b302099a8010""#;
-    optional project_id: StringOrInteger<'a>, "Project number at the agency.", example r#""PRJ-2025-0201""#;
-    required project_title: StringValue<'a>, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
+    optional project_id: StringOrInteger<'a>, "Project number", "Project number at the agency.", example r#""PRJ-2025-0201""#;
+    required project_title: StringValue<'a>, "Project title", "Title of the project.", #[validate(required, custom(function = "not_blank"))]
         example r#""Example: climate-smart nutrient management for rainfed sweetpotato""#;
-    optional project_description: StringValue<'a>, "Short description of the project, one paragraph.",
+    optional project_description: StringValue<'a>, "Short description", "Short description of the project, one paragraph.",
         example r#""Two cropping seasons of on-farm trials in eight barangays.""#;
-    optional description: StringValue<'a>, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
-    optional general_objective: StringValue<'a>, "General objective of the project.",
+    optional description: StringValue<'a>, "Background and rationale", "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
+    optional general_objective: StringValue<'a>, "General objective", "General objective of the project.",
         example r#""To develop and validate nutrient management for rainfed sweetpotato.""#;
-    optional specific_objectives: StringOrList<'a>, "Specific objectives: a string, or a list of strings.",
+    optional specific_objectives: StringOrList<'a>, "Specific objectives", "Specific objectives: a string, or a list of strings.",
         example r#"["Establish the baseline of marketable yield.","Validate two fertilizer schemes on farm."]"#;
-    optional significance: StringValue<'a>, "Significance of the project and its beneficiaries.", example r#""About 4,000 upland households depend on the crop.""#;
-    optional literature: StringValue<'a>, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
-    optional methodology: StringValue<'a>, "Methods of the project.", example r#""Randomized complete block design, three treatments, four replications.""#;
-    optional sustainability: StringValue<'a>, "How results are sustained after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
-    optional outcomes: StringValue<'a>, "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
-    optional social_impact: StringValue<'a>, "Expected social impact.", example r#""Fewer lean months for upland households.""#;
-    optional economic_impact: StringValue<'a>, "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
-    optional limitations: StringValue<'a>, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
-    optional research_type: StringValue<'a>, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
-    optional researcher_id: StringOrInteger<'a>, "Identifier of the lead researcher in the agency's register.", example r#""R-00301""#;
-    optional implementation_sites: StringOrList<'a>, "Implementation sites: a string, or a list of strings.",
+    optional significance: StringValue<'a>, "Significance", "Significance of the project and its beneficiaries.", example r#""About 4,000 upland households depend on the crop.""#;
+    optional literature: StringValue<'a>, "Related literature", "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
+    optional methodology: StringValue<'a>, "Methodology", "Methods of the project.", example r#""Randomized complete block design, three treatments, four replications.""#;
+    optional sustainability: StringValue<'a>, "Sustainability", "How results are sustained after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
+    optional outcomes: StringValue<'a>, "Expected outcomes", "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
+    optional social_impact: StringValue<'a>, "Social impact", "Expected social impact.", example r#""Fewer lean months for upland households.""#;
+    optional economic_impact: StringValue<'a>, "Economic impact", "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
+    optional limitations: StringValue<'a>, "Scope and limitations", "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
+    optional research_type: StringValue<'a>, "Research type", "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
+    optional researcher_id: StringOrInteger<'a>, "Lead researcher", "Identifier of the lead researcher in the agency's register.", example r#""R-00301""#;
+    optional implementation_sites: StringOrList<'a>, "Implementation sites", "Implementation sites: a string, or a list of strings.",
         example r#"["Bato, Catanduanes","Pili, Camarines Sur"]"#;
 }
 

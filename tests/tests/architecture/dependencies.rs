@@ -15,6 +15,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("contents-adapter", "application domain"),
     ("http-adapter", "application domain"),
     ("identity-adapter", "application domain language"),
+    ("labels-adapter", "application domain language"),
     ("policies-adapter", "application domain language"),
     ("rules-adapter", "application domain language"),
     ("storage-adapter", "application domain"),
@@ -22,8 +23,8 @@ const FLOORS: &[(&str, &str)] = &[
     ("telemetry-adapter", "application domain"),
     (
         "bootstrap",
-        "application contents-adapter domain http-adapter identity-adapter language \
-         policies-adapter rules-adapter storage-adapter system-adapter telemetry-adapter",
+        "application contents-adapter domain http-adapter identity-adapter labels-adapter \
+         language policies-adapter rules-adapter storage-adapter system-adapter telemetry-adapter",
     ),
 ];
 

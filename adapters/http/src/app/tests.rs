@@ -84,6 +84,8 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
             version: "1",
             engine: "none",
             reload_failed: tokio::sync::watch::channel(BTreeSet::new()).1,
+            labels: Arc::new(application::OwnLabels::default()),
+            time_zone: jiff::tz::TimeZone::UTC,
         },
     };
     (ports, options)

@@ -1,9 +1,9 @@
-//! `/openapi.json`, rebuilt when rules, policies or issuers change, and static files.
+//! `/openapi.json`, rebuilt when rules, policies, issuers or labels change, and static files.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-use application::{AccessControl, Caller, Identity, PublishedIdentity, RuleCatalog};
+use application::{AccessControl, Caller, Identity, Labels, PublishedIdentity, RuleCatalog};
 use bytes::Bytes;
 use poem::http::HeaderValue;
 use poem::http::header::CONTENT_SECURITY_POLICY;
@@ -24,6 +24,7 @@ pub struct Changing {
     pub access: AccessControl,
     /// `None` without authentication.
     pub identity: Option<Arc<dyn Identity>>,
+    pub labels: Arc<dyn Labels>,
 }
 
 pub struct Documentation {
@@ -35,8 +36,8 @@ pub struct Documentation {
     current: Mutex<Option<(Edition, Arc<StaticContent>)>>,
 }
 
-/// The editions of the rules and the policies, and the published identity.
-type Edition = (u64, u64, Option<Arc<PublishedIdentity>>);
+/// The editions of the rules, the policies and the labels, and the published identity.
+type Edition = (u64, u64, u64, Option<Arc<PublishedIdentity>>);
 
 impl Documentation {
     pub fn new(base_url: Arc<BaseUrl>, changing: Changing) -> Self {
@@ -55,8 +56,9 @@ impl Documentation {
     }
 
     pub fn openapi(&self) -> String {
-        let Changing { catalog, access, identity } = &self.changing;
+        let Changing { catalog, access, identity, labels } = &self.changing;
         let mut document = self.document.clone();
+        openapi::add_labels(&mut document, &labels.in_force());
         openapi::add_rules(&mut document, &self.base_url, &catalog.list(&self.own));
         if let Some(identity) = identity {
             let (published, policies) = (identity.published(), access.published());
@@ -66,9 +68,9 @@ impl Documentation {
     }
 
     fn edition(&self) -> Edition {
-        let Changing { catalog, access, identity } = &self.changing;
+        let Changing { catalog, access, identity, labels } = &self.changing;
         let published = identity.as_ref().map(|identity| identity.published());
-        (catalog.edition(&self.own), access.edition(), published)
+        (catalog.edition(&self.own), access.edition(), labels.edition(), published)
     }
 
     pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response> {

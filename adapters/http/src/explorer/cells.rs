@@ -50,13 +50,21 @@ impl ShownValue {
         }
     }
 
-    pub fn is_long(&self) -> bool {
-        let length = match self {
+    fn length(&self) -> usize {
+        match self {
             Self::Absent => 0,
             Self::Simple(text) | Self::Json(text) => text.len(),
             Self::List(list) => list.iter().map(String::len).sum(),
-        };
-        length > LONG
+        }
+    }
+
+    pub fn is_long(&self) -> bool {
+        self.length() > LONG
+    }
+
+    /// True for a value of one line with at most this number of bytes.
+    pub fn is_short(&self, most: usize) -> bool {
+        matches!(self, Self::Simple(text) if text.len() <= most && !text.contains('\n'))
     }
 
     pub fn short(&self) -> String {
@@ -65,6 +73,21 @@ impl ShownValue {
             Self::Simple(text) | Self::Json(text) => shortened(text, SHORT),
             Self::List(list) => shortened(&list.join("; "), SHORT),
         }
+    }
+}
+
+/// A cell of a table.
+pub struct Cell {
+    pub text: String,
+    pub href: Option<String>,
+}
+
+impl Cell {
+    /// In characters.
+    const SHORT: usize = 20;
+
+    pub fn is_short(&self) -> bool {
+        self.text.chars().count() <= Self::SHORT
     }
 }
 
@@ -78,10 +101,6 @@ pub fn title(item: &Item, columns: &[&str]) -> String {
 pub fn name(escaped: &str) -> String {
     let quoted = format!("\"{escaped}\"");
     simple(Value::from_encoded(&quoted)).unwrap_or_default()
-}
-
-pub fn cell(item: &Item, name: &str) -> String {
-    ShownValue::of(Value::from_encoded(&item.members).member(name)).short()
 }
 
 pub fn shortened(text: &str, most: usize) -> String {

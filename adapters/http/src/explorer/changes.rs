@@ -2,16 +2,17 @@
 
 use application::{Caller, CallerNames, ChangeAuthor, LoggedChange, SeenChange};
 use askama::Template;
-use domain::{Collection, WriteOperation};
+use domain::{Collection, Operation, WriteOperation};
 use poem::Request;
 
 use super::Explorer;
 use super::page::{Layout, render};
+use super::reader::{Reader, ShownTime};
+use super::titles::Titles;
 use crate::links::CHANGE_STREAM;
 use crate::problem::Result;
 use crate::query::{ChangesQuery, query_of, with_query};
 use crate::request::caller::caller_of;
-use crate::time::TIME;
 
 const SHOWN: u64 = 100;
 
@@ -20,15 +21,17 @@ const SHOWN: u64 = 100;
 struct ChangesPage<'a> {
     layout: Layout<'a>,
     changes: Vec<ChangeRow>,
-    groups: Vec<(&'static str, bool)>,
+    /// Names and labels; true for the chosen one.
+    groups: Vec<(&'static str, String, bool)>,
     own: String,
     stream: String,
 }
 
 pub struct ChangeRow {
-    pub time: String,
+    pub time: ShownTime,
     pub operation: &'static str,
-    pub group: &'static str,
+    pub group: String,
+    /// The title of the item, or its identifier if it was deleted.
     pub item: String,
     pub href: String,
     pub version: i64,
@@ -51,14 +54,18 @@ impl Explorer {
     pub(super) async fn show_changes(&self, request: &Request) -> Result<String> {
         let raw = query_of(request);
         let collection = ChangesQuery::group(raw)?;
-        let changes = self.latest_changes(caller_of(request), collection, SHOWN).await?;
-        let command = self.command(CHANGE_STREAM, raw);
+        let layout =
+            self.layout(request, "Latest changes", "changes", self.command(CHANGE_STREAM, raw));
+        let (caller, reader) = (caller_of(request), &layout.reader);
+        let readable = Collection::all().filter(|it| self.may(caller, *it, Operation::Read));
+        let group =
+            |it: Collection| (it.name(), reader.group(it).to_owned(), Some(it) == collection);
         render(&ChangesPage {
-            layout: self.layout(request, "Latest changes", "changes", command),
-            changes,
-            groups: Collection::all().map(|it| (it.name(), Some(it) == collection)).collect(),
+            groups: readable.map(group).collect(),
+            changes: self.latest_changes(caller, collection, SHOWN, reader).await?,
             own: self.links.to("/explore/changes"),
             stream: with_query(&self.links.to(CHANGE_STREAM), raw),
+            layout,
         })
     }
 
@@ -67,22 +74,32 @@ impl Explorer {
         caller: &Caller,
         collection: Option<Collection>,
         most: u64,
+        reader: &Reader,
     ) -> Result<Vec<ChangeRow>> {
         let log = &self.context.log;
         let changes = log.latest(caller, collection, most).await?;
-        let shown = || changes.iter().filter_map(SeenChange::shown);
-        let names = log.caller_names(shown()).await?;
-        Ok(shown().map(|change| self.change_row(change, &names)).collect())
+        let changes: Vec<_> = changes.iter().filter_map(SeenChange::shown).collect();
+        let names = log.caller_names(changes.iter().copied()).await?;
+        let titles = self.titles(caller, changes.iter().map(|it| (it.collection, it.item))).await?;
+        let row = |change: &&LoggedChange| self.change_row(change, &names, &titles, reader);
+        Ok(changes.iter().map(row).collect())
     }
 
-    pub(super) fn change_row(&self, change: &LoggedChange, names: &CallerNames) -> ChangeRow {
+    pub(super) fn change_row(
+        &self,
+        change: &LoggedChange,
+        names: &CallerNames,
+        titles: &Titles,
+        reader: &Reader,
+    ) -> ChangeRow {
         let own = self.links.item(change.collection, change.item);
         let is_removal = change.kind == WriteOperation::Delete;
+        let title = titles.of(change.collection, change.item);
         ChangeRow {
-            time: TIME.timestamp_to_string(&change.time),
+            time: reader.time(change.time),
             operation: change.kind.change_name(),
-            group: change.collection.name(),
-            item: change.item.to_string(),
+            group: reader.group(change.collection).to_owned(),
+            item: title.map_or_else(|| change.item.to_string(), str::to_owned),
             href: if is_removal { format!("{own}/history") } else { own },
             version: change.version.number(),
             author: author(&change.author, names),

@@ -8,6 +8,7 @@ use poem::Request;
 
 use super::cells::{self, ShownValue};
 use super::page::{Layout, render};
+use super::titles::named_item;
 use super::{Explorer, target};
 use crate::endpoints::resources::work_on_both;
 use crate::groups::Group;
@@ -41,14 +42,30 @@ impl Explorer {
         let ([before, after], _memory) = self.context.memory.read(None, read, work_on_both).await?;
         cells::require_small(&before)?;
         cells::require_small(&after)?;
-        let (members, unchanged) = compare(&before, &after);
+        let (mut members, unchanged) = compare(&before, &after);
         let own = self.links.item(group.collection, item.id);
         let title =
             format!("Versions {} and {} of {}", from.number(), to.number(), group.item_name);
         let path = format!("{}/{}/versions/{}/diff", group.path, item.id, to.number());
         let command = self.command(&path, &format!("from={}", from.number()));
+        let layout = self.layout(request, title, group.collection.name(), command);
+        let named = |(member, values): &ChangedMember| {
+            let ids = values.iter().filter_map(|(value, _)| named_item(group, member, value));
+            ids.collect::<Vec<_>>()
+        };
+        let named: Vec<_> = members.iter().flat_map(named).collect();
+        let titles = self.titles(caller_of(request), named).await?;
+        for (member, values) in &mut members {
+            for (value, _) in values {
+                let title = named_item(group, member, value).and_then(|(of, id)| titles.of(of, id));
+                if let Some(title) = title {
+                    *value = ShownValue::Simple(title.to_owned());
+                }
+            }
+            *member = layout.reader.label(group.collection, member);
+        }
         render(&DifferencePage {
-            layout: self.layout(request, title, group.collection.name(), command),
+            layout,
             own,
             from: from.number(),
             to: to.number(),

@@ -4,16 +4,18 @@ use application::{EditableMembers, View};
 use askama::Template;
 use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
-use domain::{Content, Fields, Operation, Value};
+use domain::{Collection, Content, Fields, ItemId, Operation, Value};
 use jiff::civil::Date;
 use poem::Request;
 
 use super::cells::{self, ShownValue};
 use super::page::{Layout, render};
+use super::reader::Reader;
+use super::titles::referenced;
 use super::{Explorer, target};
-use crate::groups::Group;
+use crate::groups::{Group, GroupSpec};
 use crate::problem::Result;
-use crate::query::refuse_parameters;
+use crate::query::{Parameters, query_of, refuse_parameters};
 use crate::request::caller::caller_of;
 
 #[derive(Template)]
@@ -25,7 +27,12 @@ struct FormPage<'a> {
     group: Group,
     tag: String,
     parent: Option<(String, String)>,
+    /// The page after saving; without it, that of the item.
+    after: String,
+    cancel: String,
     pages: String,
+    /// Distinguishes the drafts of callers who share a browser.
+    caller: String,
     fields: Vec<FormField>,
     can_add: bool,
     json: String,
@@ -34,8 +41,13 @@ struct FormPage<'a> {
 /// A field. An untouched field is sent back as stored, digit for digit.
 struct FormField {
     name: String,
-    description: &'static str,
+    label: String,
+    help: String,
     control: Control,
+    /// The usual values with their labels.
+    choices: Vec<(String, String)>,
+    /// The group of the item that it names, and the title of that item.
+    picked: Option<(Group, String)>,
     is_required: bool,
     /// True if the caller may not change it.
     is_fixed: bool,
@@ -71,26 +83,44 @@ impl Control {
 }
 
 impl Explorer {
+    /// A query parameter with the name of a reference fills it, as in `?proposal_id=ID`.
     pub(super) async fn show_form_for_new(
         &self,
         group: Group,
         request: &Request,
     ) -> Result<String> {
-        refuse_parameters(request)?;
+        let caller = caller_of(request);
+        let given = given_references(group.collection, query_of(request))?;
         let (mut id, mut parent) = (None, None);
         if let Some(of) = group.parent() {
-            let (caller, address) = (caller_of(request), target(request)?);
-            let (shown, _) = self.service(of)?.get(caller, address, &View::default()).await?;
-            let href = self.links.item(of.collection, address.id);
+            let address = target(request)?;
+            self.service(of)?.get(caller, address, &View::default()).await?;
             id = Some(address.id);
-            parent = Some((cells::title(&shown.item, of.columns), href));
+            parent = Some((of.collection, address.id));
         }
+        let parent = parent.or(given.first().map(|(_, of, id)| (*of, *id)));
+        let members = given.iter().map(|(member, _, id)| format!("\"{member}\":\"{id}\""));
+        let members = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
         let (title, path) = (format!("New {}", group.noun()), group.collection_path(id));
         let data = " -H 'Content-Type: application/json' -d '{…}'";
-        let editable =
-            self.service(group)?.editable(caller_of(request), Operation::Create, None).await?;
-        let form = self.form(request, group, title, (&path, data), ("{}", &editable));
-        render(&FormPage { method: "POST", parent, ..form })
+        let editable = self.service(group)?.editable(caller, Operation::Create, None).await?;
+        let form = self.form(request, group, title, (&path, data), (&members, &editable)).await?;
+        let titles = self.titles(caller, parent).await?;
+        let parent = parent.map(|(of, id)| {
+            let title = titles.of(of, id).unwrap_or(GroupSpec::of(of).noun());
+            (title.to_owned(), self.links.item(of, id))
+        });
+        let back = parent.as_ref().map(|(_, href)| href.clone());
+        let after = back.as_ref().map(|href| format!("{href}#{}", group.collection.name()));
+        render(&FormPage {
+            method: "POST",
+            after: after.unwrap_or_default(),
+            cancel: back.unwrap_or_else(|| self.links.collection(group.collection)),
+            parent,
+            // What the address fills is not stored yet.
+            fields: form.fields.into_iter().map(FormField::unstored).collect(),
+            ..form
+        })
     }
 
     pub(super) async fn show_form_for_edit(
@@ -108,47 +138,86 @@ impl Explorer {
         let path = format!("{}/{}", group.path, item.id);
         let editable = service.editable(caller, Operation::Replace, Some(address)).await?;
         let members = format!("{{{}}}", Content::other_members(&item.members));
-        let form = self.form(request, group, title, (&path, ""), (&members, &editable));
-        render(&FormPage { tag: self.tag(&shown), ..form })
+        let form = self.form(request, group, title, (&path, ""), (&members, &editable)).await?;
+        let own = self.links.item(group.collection, item.id);
+        render(&FormPage { tag: self.tag(&shown), cancel: own, ..form })
     }
 
-    fn form(
+    async fn form(
         &self,
         request: &Request,
         group: Group,
         title: String,
         (path, data): (&str, &str),
         (members, editable): (&str, &EditableMembers),
-    ) -> FormPage<'_> {
+    ) -> Result<FormPage<'_>> {
+        let (caller, collection) = (caller_of(request), group.collection);
         let command = format!("{}{data}", self.command(path, ""));
-        FormPage {
-            layout: self.layout(request, title, group.collection.name(), command),
+        let layout = self.layout(request, title, collection.name(), command);
+        let mut fields = fields(group, Value::from_encoded(members), editable, &layout.reader);
+        let named = fields.iter().filter_map(|field| Some((field.picked.as_ref()?.0, field)));
+        let named = named.filter_map(|(of, it)| Some((of.collection, ItemId::parse(&it.value)?)));
+        let titles = self.titles(caller, named.collect::<Vec<_>>()).await?;
+        for field in &mut fields {
+            field.choices = self.choices(caller, group, &field.name, &layout.reader).await?;
+            if let Some((of, title)) = &mut field.picked
+                && let Some(id) = ItemId::parse(&field.value)
+            {
+                titles.of(of.collection, id).unwrap_or_default().clone_into(title);
+            }
+        }
+        Ok(FormPage {
             api: self.links.to(path),
             method: "PUT",
             group,
             tag: String::new(),
             parent: None,
-            pages: self.links.collection(group.collection),
-            fields: fields(group, Value::from_encoded(members), editable),
-            can_add: group.collection.is_open() && editable.has_others(),
+            after: String::new(),
+            cancel: String::new(),
+            pages: self.links.collection(collection),
+            caller: caller.id().unwrap_or_default().to_owned(),
+            fields,
+            can_add: collection.is_open() && editable.has_others(),
             json: members.to_owned(),
-        }
+            layout,
+        })
     }
 }
 
-fn fields(group: Group, members: Value<'_>, editable: &EditableMembers) -> Vec<FormField> {
+type GivenReference = (&'static str, Collection, ItemId);
+
+fn given_references(collection: Collection, query: &str) -> Result<Vec<GivenReference>> {
+    let spec = collection.spec();
+    let known: Vec<_> = spec.references.iter().chain(&spec.about).collect();
+    let names: Vec<_> = known.iter().map(|reference| reference.member).collect();
+    let parameters = Parameters::read(query, &names)?;
+    let given = known.iter().filter_map(|reference| {
+        let id = ItemId::parse(parameters.get(reference.member)?)?;
+        Some((reference.member, Collection::known(reference.to), id))
+    });
+    Ok(given.collect())
+}
+
+fn fields(
+    group: Group,
+    members: Value<'_>,
+    editable: &EditableMembers,
+    reader: &Reader,
+) -> Vec<FormField> {
     let mut fields: Vec<FormField> = match group.collection.spec().fields {
         Fields::Typed(fields) => {
-            fields.iter().map(|field| FormField::typed(group, field)).collect()
+            fields.iter().map(|field| FormField::typed(group, field, reader)).collect()
         }
-        Fields::Open(members) => members.iter().map(FormField::open).collect(),
+        Fields::Open(members) => {
+            members.iter().map(|member| FormField::open(group, member, reader)).collect()
+        }
     };
     let known = fields.len();
     for (name, value) in members.entries().into_iter().flatten() {
         if let Some(known) = fields[..known].iter_mut().find(|field| field.name == name) {
             known.store(value);
         } else if group.collection.is_open() {
-            let mut other = FormField::new(&cells::name(name), "", Control::Line);
+            let mut other = FormField::new(group, (&cells::name(name), ""), Control::Line, reader);
             other.store(value);
             fields.push(other);
         }
@@ -158,35 +227,73 @@ fn fields(group: Group, members: Value<'_>, editable: &EditableMembers) -> Vec<F
         field.is_fixed = !editable.has(&field.name);
     }
     fields.retain(|field| !field.is_fixed || !field.stored.is_empty());
+    // The title first, then short fields.
+    fields.sort_by_key(|field| (field.name != group.columns[0], !field.is_short()));
     fields
 }
 
+/// Members shown in tables are short.
+pub fn is_prose(group: Group, field: &Field) -> bool {
+    field.kind == FieldKind::String && !group.columns.contains(&field.name)
+}
+
 impl FormField {
-    fn new(name: &str, description: &'static str, control: Control) -> Self {
-        let (name, value, stored) = (name.to_owned(), String::new(), String::new());
-        Self { name, description, control, is_required: false, is_fixed: false, value, stored }
+    fn new(
+        group: Group,
+        (name, description): (&str, &str),
+        control: Control,
+        reader: &Reader,
+    ) -> Self {
+        let collection = group.collection;
+        let picked = referenced(collection, name).map(|of| (GroupSpec::of(of), String::new()));
+        // The control of a date and of a reference needs no explanation for programs.
+        let description =
+            if picked.is_some() || control == Control::Date { "" } else { description };
+        Self {
+            name: name.to_owned(),
+            label: reader.label(collection, name),
+            help: reader.help(collection, name, description).to_owned(),
+            control,
+            choices: Vec::new(),
+            picked,
+            is_required: false,
+            is_fixed: false,
+            value: String::new(),
+            stored: String::new(),
+        }
     }
 
-    /// Members shown in tables are short.
-    fn typed(group: Group, field: &Field) -> Self {
+    fn typed(group: Group, field: &Field, reader: &Reader) -> Self {
         let control = match field.kind {
             FieldKind::Date => Control::Date,
-            FieldKind::String if group.columns.contains(&field.name) => Control::Line,
-            FieldKind::String => Control::Paragraph,
-            FieldKind::StringOrInteger => Control::Line,
+            FieldKind::String if is_prose(group, field) => Control::Paragraph,
+            FieldKind::String | FieldKind::StringOrInteger => Control::Line,
             FieldKind::StringOrList => Control::List,
         };
-        let is_required = field.is_required;
-        Self { is_required, ..Self::new(field.name, field.description, control) }
+        let named = (field.name, field.description);
+        Self { is_required: field.is_required, ..Self::new(group, named, control, reader) }
     }
 
-    fn open(member: &KnownMember) -> Self {
-        let (control, _) = editable(Value::from_encoded(member.example), Control::Line);
-        Self::new(member.name, member.description, control)
+    fn open(group: Group, member: &KnownMember, reader: &Reader) -> Self {
+        let example = Value::from_encoded(member.example);
+        let is_date = example.as_string().is_some_and(|text| text.parse::<Date>().is_ok());
+        let usual = if is_date { Control::Date } else { Control::Line };
+        let (control, _) = editable(example, usual);
+        Self::new(group, (member.name, member.description), control, reader)
+    }
+
+    fn is_short(&self) -> bool {
+        self.picked.is_none()
+            && matches!(self.control, Control::Line | Control::Date | Control::Number)
+    }
+
+    fn unstored(self) -> Self {
+        Self { stored: String::new(), ..self }
     }
 
     fn store(&mut self, value: Value<'_>) {
         (self.control, self.value) = editable(value, self.control);
+        self.picked = self.picked.take().filter(|_| self.control == Control::Line);
         value.encoded().clone_into(&mut self.stored);
     }
 }

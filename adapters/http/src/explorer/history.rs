@@ -5,15 +5,17 @@ use askama::Template;
 use domain::Operation;
 use poem::Request;
 
+use super::cells;
 use super::changes::ChangeRow;
 use super::links::escaped;
 use super::page::{Layout, render};
+use super::reader::{Reader, ShownTime};
+use super::titles::Titles;
 use super::{Explorer, found, target};
 use crate::groups::Group;
 use crate::problem::Result;
 use crate::query::{VersionsQuery, query_of};
 use crate::request::caller::caller_of;
-use crate::time::TIME;
 
 #[derive(Template)]
 #[template(path = "explorer/history.html")]
@@ -32,12 +34,12 @@ struct HistoryPage<'a> {
     older: Option<String>,
 }
 
-struct VersionRow {
-    change: ChangeRow,
-    view: Option<String>,
-    difference: Option<String>,
-    is_latest: bool,
-    removed_at: Option<String>,
+pub struct VersionRow {
+    pub change: ChangeRow,
+    pub view: Option<String>,
+    pub difference: Option<String>,
+    pub is_latest: bool,
+    pub removed_at: Option<ShownTime>,
 }
 
 impl Explorer {
@@ -69,42 +71,47 @@ impl Explorer {
         let own = self.links.item(group.collection, item.id);
         let latest = past.latest.number();
         let api = format!("{}/{}", group.path, item.id);
-        let title = format!("History of {} {}", group.item_name, item.id);
+        let title = match &current {
+            Some((shown, _)) => format!("History of {}", cells::title(&shown.item, group.columns)),
+            None => format!("History of {}", group.item_name),
+        };
         let command = self.command(&format!("{api}/versions"), "");
         let to = |page: u64| format!("{own}/history?page={page}&page_size={size}");
         let pages = u64::try_from(latest).unwrap_or_default().div_ceil(size);
+        let layout = self.layout(request, title, group.collection.name(), command);
+        let row = |it| self.row(it, &names, &own, (latest, &layout.reader));
         render(&HistoryPage {
-            layout: self.layout(request, title, group.collection.name(), command),
             noun: group.noun(),
             exists: current.is_some(),
             tag: current.map(|(shown, _)| self.tag(&shown)).unwrap_or_default(),
             api: self.links.to(&api),
             latest,
-            versions: past.versions.iter().map(|it| self.row(it, &names, &own, latest)).collect(),
+            versions: past.versions.iter().map(row).collect(),
             can_restore,
             newer: (page > 1).then(|| to(page - 1)),
             older: (page < pages).then(|| to(page + 1)),
             own,
+            layout,
         })
     }
 
-    fn row(
+    pub(super) fn row(
         &self,
         change: &LoggedChange,
         names: &CallerNames,
         own: &str,
-        latest: i64,
+        (latest, reader): (i64, &Reader),
     ) -> VersionRow {
         let (number, has_body) = (change.version.number(), change.has_body());
         let previous = change.previous_version().filter(|_| has_body);
-        let row = self.change_row(change, names);
+        let row = self.change_row(change, names, &Titles::default(), reader);
         VersionRow {
-            view: has_body.then(|| format!("{own}?as_of={}", escaped(&row.time))),
+            view: has_body.then(|| format!("{own}?as_of={}", escaped(&row.time.exact))),
             difference: previous
                 .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
             change: row,
             is_latest: number == latest,
-            removed_at: change.removed_at.map(|time| TIME.timestamp_to_string(&time)),
+            removed_at: change.removed_at.map(|time| reader.time(time)),
         }
     }
 }

@@ -3,13 +3,19 @@
 use application::{Caller, ItemAddress, Links, ShownItem, View};
 use askama::Template;
 use domain::content::META;
-use domain::{Collection, Content, Item, ItemId, Operation, Operations, Value, Verdict};
+use domain::{
+    Collection, Content, Fields, Item, ItemId, Operation, Operations, Pointer, Value, Verdict,
+};
 use jiff::Timestamp;
 use poem::Request;
 
-use super::cells::{self, ShownValue};
-use super::links::escaped;
+use super::cells::{self, Cell, ShownValue};
+use super::children::ChildTable;
+use super::edit::is_prose;
+use super::history::VersionRow;
 use super::page::{Layout, render};
+use super::reader::{Reader, ShownTime};
+use super::titles::{Titles, references};
 use super::{Explorer, found, target};
 use crate::groups::{Group, GroupSpec};
 use crate::headers::entity_tag::EntityTag;
@@ -17,7 +23,12 @@ use crate::headers::history::completed;
 use crate::problem::Result;
 use crate::query::{VersionsQuery, item_time, query_of, with_query};
 use crate::request::caller::caller_of;
-use crate::time::TIME;
+
+/// The latest versions that the page lists.
+const VERSIONS: u64 = 3;
+
+/// In bytes; longer texts are sections.
+const SHORT_TEXT: usize = 120;
 
 #[derive(Template)]
 #[template(path = "explorer/item.html")]
@@ -25,20 +36,27 @@ struct ItemPage<'a> {
     layout: Layout<'a>,
     group: Group,
     item: &'a Item,
-    as_of: Option<String>,
-    removed_at: Option<String>,
+    as_of: Option<ShownTime>,
+    removed_at: Option<ShownTime>,
+    created_at: ShownTime,
+    updated_at: ShownTime,
+    stored_at: Option<ShownTime>,
     own: String,
     /// For a printed page.
     address: String,
     playground: String,
     dossier: Option<String>,
-    members: Vec<ShownMember>,
+    /// Short members, and texts.
+    facts: Vec<ShownMember>,
+    sections: Vec<ShownMember>,
     /// With its address.
     content: Option<(Content, String)>,
     /// The limit in bytes. `None` if the caller may not write the content.
     most_upload: Option<u64>,
-    /// Relations, descriptions and addresses.
-    links: Vec<(&'static str, &'static str, String)>,
+    /// The related items: labels, titles and addresses.
+    links: Vec<(&'static str, String, String)>,
+    children: Vec<ChildTable>,
+    versions: Vec<VersionRow>,
     verdict: Verdict,
     tag: String,
     api: String,
@@ -50,13 +68,25 @@ impl ItemPage<'_> {
     fn may(&self, name: &str) -> bool {
         Operation::named(name).is_some_and(|operation| self.allowed.contains(operation))
     }
+
+    /// The label of the field that a remark is about.
+    fn place(&self, pointer: &Pointer) -> String {
+        let pointer = pointer.to_string();
+        let mut tokens = pointer.split('/').skip(1);
+        let Some(member) = tokens.next().filter(|member| !member.is_empty()) else {
+            return String::new();
+        };
+        let label = self.layout.reader.label(self.group.collection, member);
+        let rest: Vec<_> = tokens.collect();
+        if rest.is_empty() { label } else { format!("{label} {}", rest.join(" ")) }
+    }
 }
 
 struct ShownMember {
     name: String,
-    description: &'static str,
+    label: String,
     value: ShownValue,
-    href: Option<String>,
+    cell: Cell,
 }
 
 impl Explorer {
@@ -70,38 +100,54 @@ impl Explorer {
             let first = VersionsQuery::read("")?;
             return self.history(request, group, address, &first).await;
         };
-        let item = &shown.item;
+        let (item, collection) = (&shown.item, group.collection);
         cells::require_small(&item.members)?;
         let allowed = self.service(group)?.allowed(caller, &[item.id]).await?;
         let allowed = allowed.get(&item.id).copied().unwrap_or_default();
-        let own = self.links.item(group.collection, item.id);
+        let own = self.links.item(collection, item.id);
         let path = format!("{}/{}", group.path, item.id);
         let (is_past, command) = (as_of.is_some(), self.command(&path, raw));
         let title = cells::title(item, group.columns);
+        let layout = self.layout(request, title, collection.name(), command);
+        let related = related(collection, &shown);
+        let named =
+            related.iter().map(|(_, of, id)| (*of, *id)).chain(references(collection, item));
+        let titles = self.titles(caller, named.collect::<Vec<_>>()).await?;
+        let (facts, sections) = self.members(group, item, &titles, &layout.reader);
+        let has_history = allowed.contains(Operation::History) && !is_past;
+        let content = self.content(&path, &shown, is_past);
         let dossier = || with_query(&self.links.to(&format!("{path}/dossier.zip")), raw);
         render(&ItemPage {
-            layout: self.layout(request, title, group.collection.name(), command),
             group,
             item,
-            as_of: as_of.map(|time| TIME.timestamp_to_string(&time)),
-            removed_at: removed_at.map(|time| TIME.timestamp_to_string(&time)),
+            as_of: as_of.map(|time| layout.reader.time(time)),
+            removed_at: removed_at.map(|time| layout.reader.time(time)),
+            created_at: layout.reader.time(item.created_at),
+            updated_at: layout.reader.time(item.updated_at),
+            stored_at: content.as_ref().map(|(content, _)| layout.reader.time(content.stored_at)),
             address: with_query(&format!("{}{own}", self.context.base_url.origin()), raw),
-            playground: self.links.playground(group.collection, item.id),
+            playground: self.links.playground(collection, item.id),
             dossier: group.has_dossier().then(dossier),
-            members: self.members(group, &shown),
-            content: self.content(&path, &shown, is_past),
+            facts,
+            sections,
+            content,
             most_upload: self.most_upload(caller, group, (address, allowed, is_past)).await?,
-            links: self.links_of(caller, group, &shown, as_of),
+            links: self.related_links(related, &titles),
+            children: self.child_tables(caller, group, item.id, as_of, &layout.reader).await?,
+            versions: match has_history {
+                true => self.latest_versions(caller, group, address, &layout.reader).await?,
+                false => Vec::new(),
+            },
             verdict,
             tag: self.tag(&shown),
             api: self.links.to(&path),
-            after_deletion: if allowed.contains(Operation::History) {
-                format!("{own}/history")
-            } else {
-                self.links.collection(group.collection)
+            after_deletion: match has_history {
+                true => format!("{own}/history"),
+                false => self.links.collection(collection),
             },
             allowed,
             own,
+            layout,
         })
     }
 
@@ -123,22 +169,38 @@ impl Explorer {
         Ok(now.map(|(shown, _, verdict)| (shown, verdict, None)))
     }
 
-    fn members(&self, group: Group, shown: &ShownItem) -> Vec<ShownMember> {
-        let members = Value::from_encoded(&shown.item.members);
+    /// Known members in the order of the table, then others; short ones, and texts.
+    fn members(
+        &self,
+        group: Group,
+        item: &Item,
+        titles: &Titles,
+        reader: &Reader,
+    ) -> (Vec<ShownMember>, Vec<ShownMember>) {
+        let (collection, members) = (group.collection, Value::from_encoded(&item.members));
         let known: Vec<_> = group.members_by_name().collect();
-        let member = |name: &str, description, value| {
-            let (name, href) = (name.to_owned(), self.href_of(group, shown, name));
-            let value = ShownValue::of(value);
-            (value != ShownValue::Absent).then_some(ShownMember { name, description, value, href })
+        let entries: Vec<_> = members.entries().into_iter().flatten().collect();
+        let others = entries.iter().map(|(name, _)| cells::name(name));
+        let others = others.filter(|name| known.iter().all(|(known, ..)| known != name));
+        let others = others.filter(|name| name != META);
+        let names = known.iter().map(|(name, ..)| (*name).to_owned()).chain(others);
+        let member = |name: String| {
+            let value = ShownValue::of(members.member(&name));
+            let shown = ShownMember {
+                label: reader.label(collection, &name),
+                cell: titles.cell((reader, &self.links), collection, item, &name),
+                value,
+                name,
+            };
+            // The first column is the title of the page.
+            let is_title = group.columns.first() == Some(&shown.name.as_str());
+            (shown.value != ShownValue::Absent && !is_title).then_some(shown)
         };
-        let described = known
-            .iter()
-            .filter_map(|(name, description, _)| member(name, *description, members.member(name)));
-        let entries = members.entries().into_iter().flatten();
-        let others = entries
-            .filter(|(name, _)| *name != META && known.iter().all(|(known, ..)| known != name));
-        let others = others.filter_map(|(name, value)| member(&cells::name(name), "", Some(value)));
-        described.chain(others).collect()
+        let is_text = |name: &str| match collection.spec().fields {
+            Fields::Typed(fields) => fields.iter().any(|it| it.name == name && is_prose(group, it)),
+            Fields::Open(_) => false,
+        };
+        names.filter_map(member).partition(|it| it.value.is_short(SHORT_TEXT) && !is_text(&it.name))
     }
 
     /// The content of a version keeps its address.
@@ -163,51 +225,30 @@ impl Explorer {
         Ok(editable.has_content().then_some(self.context.contents.most))
     }
 
-    fn href_of(&self, group: Group, shown: &ShownItem, name: &str) -> Option<String> {
-        let mut references = group.collection.spec().references.iter().enumerate();
-        let (index, _) = references.find(|(_, reference)| reference.member == name)?;
-        let to = group.collection.referenced().nth(index)?;
-        shown.links.reference(index).map(|id| self.links.item(to, id))
-    }
-
-    /// Links to related items, and to collections that the caller may read.
-    fn links_of(
+    async fn latest_versions(
         &self,
         caller: &Caller,
         group: Group,
-        shown: &ShownItem,
-        as_of: Option<Timestamp>,
-    ) -> Vec<(&'static str, &'static str, String)> {
-        let (collection, item) = (group.collection, &shown.item);
-        let item_link = |relation, of, id: ItemId| {
-            (relation, GroupSpec::of(of).noun(), self.links.item(of, id))
+        item: ItemAddress,
+        reader: &Reader,
+    ) -> Result<Vec<VersionRow>> {
+        let past = self.service(group)?.versions(caller, item, 1, VERSIONS).await?;
+        let names = self.context.log.caller_names(past.versions.iter()).await?;
+        let own = self.links.item(group.collection, item.id);
+        let place = (past.latest.number(), reader);
+        Ok(past.versions.iter().map(|it| self.row(it, &names, &own, place)).collect())
+    }
+
+    fn related_links(
+        &self,
+        related: Vec<(&'static str, Collection, ItemId)>,
+        titles: &Titles,
+    ) -> Vec<(&'static str, String, String)> {
+        let link = |(label, of, id)| {
+            let title = titles.of(of, id).unwrap_or(GroupSpec::of(of).noun()).to_owned();
+            (label, title, self.links.item(of, id))
         };
-        let mut links: Vec<_> = collection
-            .relations()
-            .filter_map(|relation| {
-                let id = shown.related(relation.kind)?;
-                Some(item_link(relation.name, relation.to, id))
-            })
-            .collect();
-        links.extend(shown.links.continues.map(|id| item_link("continues", collection, id)));
-        let continued_by = shown.links.continued_by.iter();
-        links.extend(continued_by.map(|id| item_link("continued by", collection, *id)));
-        // Children of a removed item exist only at that time.
-        let at = as_of.map(|time| TIME.timestamp_to_string(&time));
-        let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
-        let may_read = |of: &Collection| self.may(caller, *of, Operation::Read);
-        for child in collection.children().filter(may_read) {
-            let href = format!("{}{at}", self.links.children(collection, item.id, child));
-            links.push((child.name(), GroupSpec::of(child).items_name, href));
-        }
-        for other in collection.referrers().filter(may_read) {
-            for reference in other.spec().references.iter().filter(|it| it.to == collection.name())
-            {
-                let href = self.links.filtered(other, reference.member, &item.id.to_string());
-                links.push((other.name(), GroupSpec::of(other).items_name, href));
-            }
-        }
-        links
+        related.into_iter().map(link).collect()
     }
 
     pub(super) fn tag(&self, shown: &ShownItem) -> String {
@@ -218,10 +259,18 @@ impl Explorer {
     }
 }
 
+/// The items to which an item belongs, which it continues, or which continue it.
+fn related(collection: Collection, shown: &ShownItem) -> Vec<(&'static str, Collection, ItemId)> {
+    let parent = collection.parent().zip(shown.item.parent).map(|(of, id)| ("Belongs to", of, id));
+    let continues = shown.links.continues.map(|id| ("Continues", collection, id));
+    let later = shown.links.continued_by.iter().map(|id| ("Continued by", collection, *id));
+    parent.into_iter().chain(continues).chain(later).collect()
+}
+
 /// In decimal units, as `content.js` shows it.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
-fn readable_size(bytes: &u64) -> String {
+pub fn readable_size(bytes: &u64) -> String {
     let bytes = *bytes;
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match units.iter().find(|(unit, _)| bytes >= *unit) {

@@ -6,11 +6,13 @@
 mod cells;
 mod changes;
 mod charts;
+mod children;
 mod collection;
 mod difference;
 mod edit;
 mod explained;
 mod filters;
+mod formats;
 mod forms;
 mod guide;
 mod history;
@@ -20,25 +22,30 @@ mod links;
 mod overview;
 mod page;
 mod playground;
+mod reader;
 mod reference;
 mod rules;
+mod search;
+mod titles;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use application::{ApplicationError, Caller, ItemAddress, Readiness, ResourceService};
+use application::{ApplicationError, Caller, ItemAddress, Labels, Readiness, ResourceService};
 use domain::{Collection, ItemId, Operation};
-use poem::http::StatusCode;
+use jiff::tz::TimeZone;
 use poem::http::header::CONTENT_SECURITY_POLICY;
+use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use crate::assets::{self, Asset};
 use crate::endpoints::documentation::Documentation;
 use crate::endpoints::resources::HttpContext;
-use crate::endpoints::{handler, in_time};
+use crate::endpoints::{content, handler, in_time};
 use crate::groups::{GROUPS, Group};
 use crate::headers::content_policy::REFERENCE_POLICY;
+use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::gate::Asks;
@@ -49,6 +56,9 @@ use guide::Chapter;
 use links::ExplorerLinks;
 
 pub const ROOT: &str = "/explore";
+
+/// The logo of the agency.
+const LOGO: &str = "/explore/logo";
 
 const ITEM_PARAMETER: &str = "item_id";
 
@@ -63,6 +73,9 @@ pub struct Deployment {
     pub engine: &'static str,
     /// Kinds of files, such as `rules`, whose last reload failed: older content is in force.
     pub reload_failed: watch::Receiver<BTreeSet<&'static str>>,
+    pub labels: Arc<dyn Labels>,
+    /// The zone of the times on pages.
+    pub time_zone: TimeZone,
 }
 
 impl Deployment {
@@ -86,6 +99,7 @@ pub struct Explorer {
 enum ExplorerPage {
     Overview,
     Changes,
+    Search,
     Guide(&'static Chapter),
     Reference,
     Rules,
@@ -121,6 +135,7 @@ impl Explorer {
         let mut pages = vec![
             (ROOT.to_owned(), ExplorerPage::Overview),
             ("/docs".to_owned(), ExplorerPage::Reference),
+            (format!("{ROOT}/search"), ExplorerPage::Search),
             (format!("{ROOT}/changes"), ExplorerPage::Changes),
             (format!("{ROOT}/rules"), ExplorerPage::Rules),
             (format!("{ROOT}/playground"), ExplorerPage::Playground),
@@ -157,13 +172,17 @@ impl Explorer {
             let file = handler(asset, assets::asset);
             (asset.route(), MethodRouter::unnegotiated(gate, asset.media, Asks::Nothing, file))
         };
-        pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()
+        let logo = handler(Arc::clone(self), logo);
+        let logo = MethodRouter::unnegotiated(gate, MediaType::ICON, Asks::Nothing, logo);
+        let assets = assets::ALL.iter().map(asset).chain([(LOGO.to_owned(), logo)]);
+        pages.into_iter().map(page).chain(assets).collect()
     }
 
     async fn show(&self, page: ExplorerPage, request: &Request) -> Result<(StatusCode, String)> {
         let shown = match page {
             ExplorerPage::Overview => self.show_overview(request).await,
             ExplorerPage::Changes => self.show_changes(request).await,
+            ExplorerPage::Search => self.show_search(request).await,
             ExplorerPage::Guide(chapter) => self.show_chapter(chapter, request),
             ExplorerPage::Reference => self.show_reference(request),
             ExplorerPage::Rules => self.show_rules(request),
@@ -206,11 +225,19 @@ fn found<T>(read: application::Result<T>) -> Result<Option<T>> {
     }
 }
 
+async fn logo(explorer: Arc<Explorer>, request: Request) -> Result<Response> {
+    let labels = explorer.deployment.labels.in_force();
+    let logo = labels.logo.as_ref().ok_or_else(Problem::item_not_found)?;
+    let tag = EntityTag::of_content(&logo.bytes);
+    let media = HeaderValue::from_static(logo.media_type);
+    content::answer_tagged(&request, media, &tag, logo.bytes.clone())
+}
+
 async fn answer(
     (explorer, page): (Arc<Explorer>, ExplorerPage),
     request: Request,
 ) -> Result<Response> {
-    if let Some(location) = forms::redirection(query_of(&request)) {
+    if let Some(location) = forms::redirection(query_of(&request), &explorer.deployment.time_zone) {
         return Ok(explorer.redirect(request.uri().path(), &location));
     }
     let context = &explorer.context;

@@ -15,13 +15,13 @@ use super::changes::ChangeRow;
 use super::charts::{Chart, Count};
 use super::links::escaped;
 use super::page::{Layout, render};
+use super::reader::{Reader, ShownTime};
 use super::{Deployment, ExploredGroup, Explorer};
 use crate::groups::Group;
 use crate::links::CHANGE_STREAM;
 use crate::problem::Result;
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
-use crate::time::TIME;
 
 const VALUES: u64 = 100;
 
@@ -37,40 +37,48 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[template(path = "explorer/overview.html")]
 struct OverviewPage<'a> {
     layout: Layout<'a>,
-    /// With their addresses and numbers of items.
-    groups: Vec<(Group, String, String)>,
+    /// With their labels, addresses and numbers of items.
+    groups: Vec<(Group, String, String, String)>,
     charts: Vec<Chart>,
-    counted_at: Option<String>,
+    counted_at: Option<ShownTime>,
     changes: Vec<ChangeRow>,
     stream: String,
     deployment: &'a Deployment,
     failed_files: Vec<String>,
     rules: usize,
     is_ready: bool,
+    /// True if there are no items, and the caller may create some.
+    is_empty: bool,
 }
 
 impl Explorer {
     pub(super) async fn show_overview(&self, request: &Request) -> Result<String> {
         refuse_parameters(request)?;
         let caller = caller_of(request);
+        let layout = self.layout(request, "Overview", "overview", None);
+        let reader = &layout.reader;
         let mut groups = Vec::with_capacity(self.groups.len());
         for known in self.readable(caller) {
             let href = self.links.collection(known.group.collection);
-            groups.push((known.group, href, count(caller, known).await?));
+            let label = reader.group(known.group.collection).to_owned();
+            groups.push((known.group, label, href, count(caller, known, reader).await?));
         }
-        let (charts, counted_at) = self.charts(caller).await?;
+        let is_empty = !groups.is_empty() && groups.iter().all(|(.., total)| total == "0");
+        let proposals = Collection::known("proposals");
+        let (charts, counted_at) = self.charts(caller, reader).await?;
         let check = tokio::time::timeout(PATIENCE, self.store.check()).await;
         render(&OverviewPage {
-            layout: self.layout(request, "Overview", "overview", None),
             groups,
             charts,
             counted_at,
-            changes: self.latest_changes(caller, None, CHANGES).await?,
+            changes: self.latest_changes(caller, None, CHANGES, reader).await?,
             stream: self.links.to(CHANGE_STREAM),
             deployment: &self.deployment,
             failed_files: self.deployment.failed_files(),
             rules: self.context.changing.catalog.list(caller).len(),
+            is_empty: is_empty && self.may(caller, proposals, Operation::Create),
             is_ready: matches!(check, Ok(Ok(()))),
+            layout,
         })
     }
 
@@ -78,7 +86,11 @@ impl Explorer {
         self.groups.iter().filter(|known| self.may(caller, known.group.collection, Operation::Read))
     }
 
-    async fn charts(&self, caller: &Caller) -> Result<(Vec<Chart>, Option<String>)> {
+    async fn charts(
+        &self,
+        caller: &Caller,
+        reader: &Reader,
+    ) -> Result<(Vec<Chart>, Option<ShownTime>)> {
         let (mut charts, mut counted_at) = (Vec::new(), None);
         for known in self.readable(caller) {
             let collection = known.group.collection;
@@ -92,13 +104,12 @@ impl Explorer {
                 let counts = known.service.value_counts(caller, member.name, VALUES).await?;
                 counted_at = counted_at.max(counts.time);
                 if !counts.counts.is_empty() {
-                    let title =
-                        format!("{} by {}", capitalized(known.group.items_name), name_of(member));
-                    charts.push(Chart::new(title, self.bars(collection, member, counts)));
+                    let title = chart_title(reader, collection, member);
+                    charts.push(Chart::new(title, self.bars(collection, member, counts, reader)));
                 }
             }
         }
-        Ok((charts, counted_at.map(|time| TIME.timestamp_to_string(&time))))
+        Ok((charts, counted_at.map(|time| reader.time(time))))
     }
 
     fn years(
@@ -128,6 +139,7 @@ impl Explorer {
         collection: Collection,
         member: &CountedMember,
         counts: ValueCounts,
+        reader: &Reader,
     ) -> Vec<Count> {
         let mut counts = counts.counts;
         if member.characters == Some(4) || member.name == "year" {
@@ -138,7 +150,8 @@ impl Explorer {
                 None => self.links.filtered(collection, member.name, &count.value),
                 Some(_) => self.in_year(collection, member.name, &count.value),
             };
-            Count::of_items(count.value, count.items, Some(href))
+            let label = reader.choice(collection, member.name, &count.value);
+            Count::of_items(label, count.items, Some(href))
         };
         counts.into_iter().map(bar).collect()
     }
@@ -150,19 +163,28 @@ impl Explorer {
     }
 }
 
-async fn count(caller: &Caller, known: &ExploredGroup) -> Result<String> {
+async fn count(caller: &Caller, known: &ExploredGroup, reader: &Reader) -> Result<String> {
     let mut first = PageRequest::plain(1, 1);
     first.view.fields = Some([].into());
     let listing = known.service.list(caller, None, &first).await?;
     Ok(match listing.content.total {
-        Total::Exact(total) | Total::AtLeast(total) => total.to_string(),
+        Total::Exact(total) | Total::AtLeast(total) => reader.count(total),
         Total::NotCounted => String::new(),
     })
 }
 
-fn name_of(member: &CountedMember) -> String {
-    match member.characters {
-        Some(4) => format!("year of {}", member.name.replace('_', " ")),
-        _ => member.name.replace('_', " "),
+fn chart_title(reader: &Reader, collection: Collection, member: &CountedMember) -> String {
+    let (group, label) = (reader.group(collection), reader.label(collection, member.name));
+    let year = if member.characters == Some(4) { "year of " } else { "" };
+    format!("{group} by {year}{}", lower_case(&label))
+}
+
+/// Keeps abbreviations such as ROR.
+fn lower_case(label: &str) -> String {
+    let mut characters = label.chars();
+    let first = characters.next().into_iter().flat_map(char::to_lowercase);
+    match characters.clone().next() {
+        Some(second) if second.is_uppercase() => label.to_owned(),
+        _ => first.chain(characters).collect(),
     }
 }

@@ -2,30 +2,61 @@
 
 use askama::Template;
 use bytes::Bytes;
+use domain::{Collection, Operation};
 use poem::http::StatusCode;
 use poem::http::header::{CONTENT_TYPE, LOCATION};
 use poem::{Request, Response};
 
-use super::Explorer;
 use super::links::ExplorerLinks;
+use super::reader::Reader;
+use super::{Deployment, Explorer, LOGO};
 use crate::endpoints::content;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links::SIGN_IN;
 use crate::problem::{Problem, Result, kinds};
 use crate::query::with_query;
+use crate::request::caller::caller_of;
 
 pub struct Layout<'a> {
     pub links: &'a ExplorerLinks,
     pub title: String,
-    /// Addresses and names; true for the current one.
-    pub entries: Vec<(String, &'static str, bool)>,
+    pub reader: Reader,
+    /// The groups that the caller may read.
+    pub menu: Vec<MenuEntry>,
+    pub for_developers: Vec<MenuEntry>,
     pub command: Option<String>,
     /// `None` if callers are not identified.
     pub sign_in: Option<String>,
 }
 
+pub struct MenuEntry {
+    pub href: String,
+    pub label: String,
+    pub is_current: bool,
+}
+
+/// The groups of the menu, in its order.
+pub const MENU: [&str; 7] =
+    ["proposals", "proposedprograms", "gadscores", "status", "files", "lib", "cashprogram"];
+
+const FOR_DEVELOPERS: [(&str, &str, &str); 5] = [
+    ("/explore/changes", "changes", "Changes"),
+    ("/explore/rules", "rules", "Rules"),
+    ("/explore/playground", "playground", "Rule playground"),
+    ("/guide", "guide", "Guide"),
+    ("/docs", "operations", "Operations"),
+];
+
 impl Layout<'_> {
+    pub fn agency(&self) -> &str {
+        self.reader.agency().unwrap_or("Research proposals")
+    }
+
+    pub fn logo(&self) -> Option<String> {
+        self.reader.labels.logo.as_ref().map(|_| self.links.to(LOGO))
+    }
+
     /// Converts backticks to `<code>`.
     #[expect(clippy::unused_self, reason = "templates reach it through the layout")]
     pub fn marked(&self, text: &str) -> String {
@@ -63,33 +94,36 @@ impl Explorer {
     /// `current` is the menu entry to highlight. `command` is the equivalent API request.
     pub(super) fn layout(
         &self,
-        _request: &Request,
+        request: &Request,
         title: impl Into<String>,
         current: &str,
         command: impl Into<Option<String>>,
     ) -> Layout<'_> {
-        let groups = self.groups.iter().map(|known| {
-            let collection = known.group.collection;
-            (self.links.collection(collection), collection.name(), known.group.items_name)
-        });
-        let others = [
-            ("/explore/changes", "changes"),
-            ("/explore/rules", "rules"),
-            ("/explore/playground", "playground"),
-            ("/guide", "guide"),
-            ("/docs", "operations"),
-        ];
-        let others = others.map(|(path, name)| (self.links.to(path), name, name));
-        let overview = [(self.links.overview(), "overview", "overview")];
-        let entries = overview.into_iter().chain(groups).chain(others);
-        let entry = |(href, key, name)| (href, name, key == current);
+        let reader = self.reader(request);
+        let entry = |href, key, label: &str| MenuEntry {
+            href,
+            label: label.to_owned(),
+            is_current: key == current,
+        };
+        let groups = MENU.into_iter().map(Collection::known);
+        let readable = groups.filter(|it| self.may(caller_of(request), *it, Operation::Read));
+        let menu = readable.map(|it| entry(self.links.collection(it), it.name(), reader.group(it)));
         Layout {
             links: &self.links,
             title: title.into(),
-            entries: entries.map(entry).collect(),
+            menu: menu.collect(),
+            for_developers: FOR_DEVELOPERS
+                .map(|(path, key, label)| entry(self.links.to(path), key, label))
+                .into(),
             command: command.into(),
             sign_in: self.context.gate.knows_callers().then(|| self.links.to(SIGN_IN)),
+            reader,
         }
+    }
+
+    pub(super) fn reader(&self, request: &Request) -> Reader {
+        let Deployment { labels, time_zone, .. } = &self.deployment;
+        Reader::of(request.headers(), labels.as_ref(), time_zone)
     }
 
     pub(super) fn command(&self, path: &str, query: &str) -> String {

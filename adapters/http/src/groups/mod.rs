@@ -22,6 +22,8 @@ pub struct GroupSpec {
     /// Singular with its article, for use within a sentence.
     pub item_name: &'static str,
     pub items_name: &'static str,
+    /// The name in the menu.
+    pub label: &'static str,
     /// Stem of operation ids and schema names, in `UpperCamelCase`.
     pub stem: &'static str,
     pub description: &'static str,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use application::PublishedRule;
+use application::{LabelSet, PublishedRule};
 use serde_json::{Map, Value, json};
 
 use super::model::NOTHING;
@@ -67,6 +67,25 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     document["components"] = components.written;
     document["paths"] = paths;
     document
+}
+
+/// Replaces titles and descriptions of members by the agency's labels and help texts, in its first
+/// language.
+pub fn add_labels(document: &mut Value, labels: &LabelSet) {
+    for group in GROUPS {
+        let Some(own) = labels.groups.get(&group.collection) else { continue };
+        for (name, _) in schemas::of(group) {
+            let schema = &mut document["components"]["schemas"][name];
+            for (member, property) in members(schema.get_mut("properties")) {
+                let Some(field) = own.fields.get(member.as_str()) else { continue };
+                for (key, text) in [("title", &field.label), ("description", &field.help)] {
+                    if let Some(text) = text {
+                        property[key] = text.in_language(0).into();
+                    }
+                }
+            }
+        }
+    }
 }
 
 pub fn described(paths: &mut Value, group: Group, operation: GroupOperation) -> &mut Value {

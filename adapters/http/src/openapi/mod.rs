@@ -24,7 +24,7 @@ use poem::http::Method;
 use poem_openapi::OpenApi;
 use poem_openapi::registry::{MetaApi, Registry};
 
-pub use finish::{add_rules, finish};
+pub use finish::{add_labels, add_rules, finish};
 pub use security::add_security;
 
 use crate::groups::GROUPS;

@@ -142,7 +142,8 @@ fn members(group: Group, is_nullable: bool) -> MetaSchema {
 fn well_known(member: &KnownMember) -> MetaSchemaRef {
     // No `type`: it is documented but not enforced, so a response may hold any value.
     let example = serde_json::from_str(member.example).ok();
-    described(MetaSchema { example, ..MetaSchema::ANY }, member.description)
+    let title = Some(member.label.to_owned());
+    described(MetaSchema { title, example, ..MetaSchema::ANY }, member.description)
 }
 
 fn typed(field: &Field, is_nullable: bool) -> MetaSchemaRef {
@@ -161,7 +162,8 @@ fn typed(field: &Field, is_nullable: bool) -> MetaSchemaRef {
         FieldKind::StringOrList => or_other(array(inline(MetaSchema::new("string")))),
     };
     let example = serde_json::from_str::<Value>(field.example).ok();
-    described(MetaSchema { example, ..schema }, field.description)
+    let title = Some(field.label.to_owned());
+    described(MetaSchema { title, example, ..schema }, field.description)
 }
 
 fn item_links(group: Group) -> MetaSchema {

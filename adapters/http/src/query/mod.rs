@@ -29,8 +29,8 @@ pub use history::{
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use parameters::{
-    DEFAULT_PAGE_SIZE, DISPOSITIONS, FilterParameter, MAX_PAGE_SIZE, OF_A_PAGE, Parameter, SWITCH,
-    TOTALS, is_named, pieces, values, with_query, without,
+    DEFAULT_PAGE_SIZE, DISPOSITIONS, FilterParameter, MAX_PAGE_SIZE, OF_A_PAGE, Parameter,
+    Parameters, SWITCH, TOTALS, is_named, pieces, values, with_query, without,
 };
 pub use sort::MOST_KEYS;
 pub use view::{MOST_FIELDS, embedded_collections};
@@ -39,7 +39,6 @@ use poem::Request;
 
 use crate::groups::GroupOperation;
 use crate::problem::Result;
-use parameters::Parameters;
 
 /// Used by the parser and the document. `filter` is followed by names in brackets.
 pub const fn known(operation: GroupOperation) -> &'static [&'static str] {

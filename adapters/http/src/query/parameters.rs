@@ -29,7 +29,7 @@ pub enum Parameter {
     Filter(FilterParameter),
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterParameter {
     pub member: String,
     pub operator: Option<String>,

@@ -12,7 +12,7 @@ use system_adapter::SystemClock;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Business rules")]
 pub struct TimeZoneOptions {
-    /// Time zone that defines days, for rules and retention, such as Asia/Manila
+    /// Time zone that defines days, for rules, retention and pages, such as Asia/Manila
     #[arg(long = "time-zone", env = "PROPOSAL_SERVICE_TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
     pub zone: TimeZone,
 }

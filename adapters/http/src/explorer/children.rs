@@ -1,0 +1,148 @@
+//! The tables of the items that belong to an item, or name it.
+
+use std::sync::Arc;
+
+use application::query::{Comparison, Condition, Filter, Operand, Subject, Total};
+use application::{Caller, PageRequest};
+use domain::{Collection, Content, ItemId, Operation};
+use jiff::Timestamp;
+
+use super::Explorer;
+use super::cells::{self, Cell};
+use super::item::readable_size;
+use super::links::escaped;
+use super::reader::Reader;
+use super::titles::references;
+use crate::groups::GroupSpec;
+use crate::problem::Result;
+use crate::time::TIME;
+
+/// The rows of a table; its link leads to all.
+const MOST_ROWS: u64 = 10;
+
+pub struct ChildTable {
+    pub anchor: &'static str,
+    pub label: String,
+    pub noun: &'static str,
+    pub total: String,
+    /// The address of the table of all rows.
+    pub all: String,
+    pub has_more: bool,
+    /// `None` if the caller may not add one.
+    pub add: Option<String>,
+    pub columns: Vec<String>,
+    pub rows: Vec<ChildRow>,
+}
+
+pub struct ChildRow {
+    pub href: String,
+    pub title: String,
+    pub cells: Vec<Cell>,
+    /// The address and the size of the content.
+    pub content: Option<(String, String)>,
+    /// `None` if the caller may not edit it.
+    pub edit: Option<String>,
+}
+
+impl Explorer {
+    /// Reads the first rows of each table, with a fixed number of queries for each. In the past
+    /// there are only links.
+    pub(super) async fn child_tables(
+        &self,
+        caller: &Caller,
+        group: &GroupSpec,
+        id: ItemId,
+        as_of: Option<Timestamp>,
+        reader: &Reader,
+    ) -> Result<Vec<ChildTable>> {
+        let mut tables = Vec::new();
+        for (child, member) in group.collection.dependents() {
+            if self.may(caller, child, Operation::Read) {
+                let place = (group.collection, id, member);
+                tables.push(self.child_table(caller, place, child, as_of, reader).await?);
+            }
+        }
+        Ok(tables)
+    }
+
+    async fn child_table(
+        &self,
+        caller: &Caller,
+        (of, id, member): (Collection, ItemId, Option<&'static str>),
+        child: Collection,
+        as_of: Option<Timestamp>,
+        reader: &Reader,
+    ) -> Result<ChildTable> {
+        let (group, service) = (GroupSpec::of(child), self.service(GroupSpec::of(child))?);
+        let names = group.columns.iter().filter(|name| Some(**name) != member);
+        let names: Vec<_> = names.copied().collect();
+        let mut request = PageRequest::plain(1, MOST_ROWS);
+        request.view.fields =
+            Some(names.iter().copied().chain([domain::content::META]).map(Arc::from).collect());
+        request.selection.filters.extend(member.map(|member| named(member, id)));
+        let parent = member.is_none().then_some(id);
+        let listing = match as_of {
+            Some(time) => service.list_at(caller, parent, time, &request).await?,
+            None => service.list(caller, parent, &request).await?,
+        };
+        let items: Vec<_> = listing.items().iter().map(|listed| &listed.shown.item).collect();
+        let ids: Vec<_> = items.iter().map(|item| item.id).collect();
+        let allowed = match as_of {
+            None => service.allowed(caller, &ids).await?,
+            Some(_) => Default::default(),
+        };
+        let linked: Vec<_> = items.iter().flat_map(|item| references(child, item)).collect();
+        let titles = self.titles(caller, linked).await?;
+        let at = as_of.map(|time| format!("?as_of={}", escaped(&TIME.timestamp_to_string(&time))));
+        let at = at.unwrap_or_default();
+        let row = |item: &&domain::Item| {
+            let href = self.links.item(child, item.id);
+            let may_edit = allowed.get(&item.id).is_some_and(|it| it.contains(Operation::Replace));
+            let cell = |name: &&str| titles.cell((reader, &self.links), child, item, name);
+            let content = Content::of(&item.members);
+            ChildRow {
+                title: cells::title(item, &names),
+                cells: names.iter().skip(1).map(cell).collect(),
+                content: content.map(|content| {
+                    let path = format!("{}/{}/content", group.path, item.id);
+                    (self.links.to(&path), readable_size(&content.size))
+                }),
+                edit: may_edit.then(|| format!("{href}/edit")),
+                href: format!("{href}{at}"),
+            }
+        };
+        let all = match member {
+            None => format!("{}{at}", self.links.children(of, id, child)),
+            Some(member) => self.links.filtered(child, member, &id.to_string()),
+        };
+        let may_add = as_of.is_none() && self.may(caller, child, Operation::Create);
+        Ok(ChildTable {
+            anchor: child.name(),
+            label: reader.group(child).to_owned(),
+            noun: group.noun(),
+            total: match listing.content.total {
+                Total::Exact(count) => reader.count(count),
+                Total::AtLeast(count) => format!("{}+", reader.count(count)),
+                Total::NotCounted => String::new(),
+            },
+            has_more: listing.next.is_some(),
+            add: may_add.then(|| match member {
+                None => format!("{all}/new"),
+                Some(member) => format!("{}/new?{member}={id}", self.links.collection(child)),
+            }),
+            all,
+            columns: names.iter().map(|name| reader.label(child, name)).collect(),
+            rows: items.iter().map(row).collect(),
+        })
+    }
+}
+
+/// Selects the items whose member names an item.
+fn named(member: &str, id: ItemId) -> Filter {
+    let text = Some(id.to_string().into());
+    let operand = Operand { text, ..Operand::default() };
+    Filter {
+        subject: Subject::Member { name: member.into(), kind: None },
+        condition: Condition::Compare(Comparison::Equal, operand),
+    }
+}

@@ -1,0 +1,79 @@
+//! Dates, times and numbers as people of a language write them (CLDR).
+
+use std::sync::{Arc, LazyLock};
+
+use icu_calendar::Iso;
+use icu_datetime::fieldsets::{YMD, YMDT};
+use icu_datetime::input::{Date, DateTime, Time};
+use icu_datetime::options::TimePrecision;
+use icu_datetime::{DateTimeFormatter, DateTimeFormatterPreferences};
+use icu_decimal::DecimalFormatter;
+use icu_decimal::input::Decimal;
+use icu_decimal::options::DecimalFormatterOptions;
+use icu_locale_core::Locale;
+use jiff::civil;
+use quick_cache::sync::Cache;
+
+/// The language of pages without another.
+pub const ENGLISH: &str = "en";
+
+/// Clients choose the languages.
+const MOST_LANGUAGES: usize = 64;
+
+pub struct Formats {
+    date: DateTimeFormatter<YMD>,
+    time: DateTimeFormatter<YMDT>,
+    number: DecimalFormatter,
+    /// A tag of BCP 47.
+    pub language: String,
+}
+
+impl Formats {
+    /// Returns the formats of the first language that is known, else those of English.
+    pub fn of_first(tags: &[&str]) -> Arc<Self> {
+        static KNOWN: LazyLock<Cache<String, Arc<Formats>>> =
+            LazyLock::new(|| Cache::new(MOST_LANGUAGES));
+        let formats = |tag: &str| {
+            KNOWN.get_or_insert_with(tag, || Self::of(tag).map(Arc::new).ok_or(())).ok()
+        };
+        let known = tags.iter().copied().find_map(formats);
+        known.or_else(|| formats(ENGLISH)).expect("English is known")
+    }
+
+    fn of(tag: &str) -> Option<Self> {
+        let locale: Locale = tag.parse().ok()?;
+        let preferences: DateTimeFormatterPreferences = (&locale).into();
+        let minutes = YMDT::medium().with_time_precision(TimePrecision::Minute);
+        let options = DecimalFormatterOptions::default();
+        Some(Self {
+            date: DateTimeFormatter::try_new(preferences, YMD::medium()).ok()?,
+            time: DateTimeFormatter::try_new(preferences, minutes).ok()?,
+            number: DecimalFormatter::try_new((&locale).into(), options).ok()?,
+            language: tag.to_owned(),
+        })
+    }
+
+    pub fn date(&self, day: civil::Date) -> String {
+        iso(day).map_or_else(|| day.to_string(), |date| self.date.format(&date).to_string())
+    }
+
+    pub fn time(&self, at: civil::DateTime) -> String {
+        let part = |number: i8| u8::try_from(number).unwrap_or_default();
+        let time = Time::try_new(part(at.hour()), part(at.minute()), part(at.second()), 0);
+        match (iso(at.date()), time) {
+            (Some(date), Ok(time)) => self.time.format(&DateTime { date, time }).to_string(),
+            _ => at.to_string(),
+        }
+    }
+
+    /// `None` if the text is not a decimal number.
+    pub fn number(&self, text: &str) -> Option<String> {
+        let number: Decimal = text.parse().ok()?;
+        Some(self.number.format(&number).to_string())
+    }
+}
+
+fn iso(day: civil::Date) -> Option<Date<Iso>> {
+    let part = |number: i8| u8::try_from(number).ok();
+    Date::try_new_iso(day.year().into(), part(day.month())?, part(day.day())?).ok()
+}
