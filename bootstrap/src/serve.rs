@@ -1,10 +1,9 @@
 //! `serve`: starts and stops the server.
 
 use std::net;
-use std::path::Path;
 use std::sync::Arc;
 
-use application::{Clock, OwnLabels, load_demonstration};
+use application::{Clock, Labels, OwnLabels, load_demonstration};
 use http_adapter::{
     AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
 };
@@ -29,15 +28,13 @@ pub async fn serve(
     let (mut watches, readings) = Watches::new();
     // Reports errors of files before it opens the database.
     let rules = open_rules(options.rules.as_deref())?;
-    let labels = open_labels(options.labels.as_deref())?;
+    let labels = labels(&options, &mut watches)?;
     let retention = RetentionSettings::open(&options.retention)?;
     let port = Port::of(inherited, options.listen).map_err(failed)?;
     let address = port.address();
     options.require_safe(address)?;
-    let base_url = match &options.base_url {
-        Some(url) => base_url(url)?,
-        None => BaseUrl::of_listener(address),
-    };
+    let given = options.base_url.as_deref().map(base_url).transpose()?;
+    let base_url = given.unwrap_or_else(|| BaseUrl::of_listener(address));
     let clock: Arc<dyn Clock> = Arc::new(options.time_zone.clock());
     let access = AccessFiles::open(&options.access, &clock, &base_url)?;
     let open = |path| AuditLog::open(path, &options.access.audit, options.request_timeout, &clock);
@@ -54,17 +51,7 @@ pub async fn serve(
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
-    let (engine, reload_failed) = (store.engine_name(), watches.failed());
-    let deployment = Deployment {
-        version: &VERSION,
-        engine,
-        reload_failed,
-        labels: match &labels {
-            Some(labels) => Arc::<ReloadableLabels>::clone(labels),
-            None => Arc::new(OwnLabels::default()),
-        },
-        time_zone: options.time_zone.zone.clone(),
-    };
+    let deployment = deployment(&options, labels, &store, &watches);
     let http_options = http_options(
         &options,
         (base_url.clone(), deployment),
@@ -81,9 +68,6 @@ pub async fn serve(
     access.keep(&mut watches);
     retention.keep(&mut watches, &store, &options.time_zone.zone);
     watches.watch(Arc::clone(&rules.files));
-    if let Some(labels) = &labels {
-        watches.watch(Arc::clone(&labels.files));
-    }
     watches.tasks.spawn(inform_service_manager(store.readiness(), is_leaving, readings));
     let stopped = signals.stop(options.drain_delay, leaving);
     http_adapter::serve(listener, endpoint, limits, &monitoring.http, stopped).await;
@@ -112,8 +96,26 @@ async fn start(
     Ok(Some((port.open().map_err(failed)?, store)))
 }
 
-fn open_labels(path: Option<&Path>) -> Result<Option<Arc<ReloadableLabels>>> {
-    path.map(ReloadableLabels::open).transpose().map(|labels| labels.map(Arc::new)).map_err(failed)
+fn labels(options: &ServeOptions, watches: &mut Watches) -> Result<Arc<dyn Labels>> {
+    let Some(path) = &options.labels else { return Ok(Arc::new(OwnLabels::default())) };
+    let labels = ReloadableLabels::open(path).map_err(failed)?;
+    watches.watch(Arc::clone(&labels.files));
+    Ok(Arc::new(labels))
+}
+
+fn deployment(
+    options: &ServeOptions,
+    labels: Arc<dyn Labels>,
+    store: &Store,
+    watches: &Watches,
+) -> Deployment {
+    Deployment {
+        version: &VERSION,
+        engine: store.engine_name(),
+        reload_failed: watches.failed(),
+        labels,
+        time_zone: options.time_zone.zone.clone(),
+    }
 }
 
 async fn prepare(options: &ServeOptions) -> Result<Store> {

@@ -126,30 +126,7 @@ fn paths(
     base_url: &Arc<BaseUrl>,
 ) -> Vec<(String, MethodRouter)> {
     let gate = gate(ports, &mut options, base_url);
-    let access = AccessControl::new(Arc::clone(&ports.policies));
-    let (memory, time_limit) = (Arc::new(MemoryBudget::default()), options.body_timeout);
-    options.metrics.add(Arc::<MemoryBudget>::clone(&memory));
-    let bodies = |limit| BodyReader { limit, time_limit, memory: Arc::clone(&memory) };
-    let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
-    let log = ChangeService::new(log, Arc::clone(&ports.history), callers, access.clone());
-    let context = Arc::new(HttpContext {
-        base_url: Arc::clone(base_url),
-        gate,
-        log,
-        changing: Changing {
-            catalog: RuleCatalog::new(Arc::clone(&ports.rules)),
-            access,
-            identity: ports.identity.clone(),
-            labels: Arc::clone(&options.deployment.labels),
-        },
-        standbys: ports.standbys.clone(),
-        bodies: bodies(options.max_body),
-        contents: Contents::new(ContentService::new(ports), options.max_content),
-        dossiers: Dossiers::new(options.temp_dir.clone()),
-        memory: Arc::clone(&memory),
-        time_limit: options.request_timeout,
-        requires_condition: options.requires_condition,
-    });
+    let context = context(ports, &options, gate);
     // The options accept shorter lifetimes only.
     let lifetime = SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
     let limits = ResourceLimits {
@@ -159,8 +136,8 @@ fn paths(
     };
     let ready = readiness(ports, &options);
     let stream = change_stream(&context, &options);
-    let transfers =
-        Transfers::new(&context, &ports.clock, bodies(options.max_import), options.temp_dir);
+    let imports = BodyReader { limit: options.max_import, ..context.bodies.clone() };
+    let transfers = Transfers::new(&context, &ports.clock, imports, options.temp_dir);
     let (mut groups, mut paths) = (Vec::new(), Vec::new());
     let stores = ports.standbys.iter().flat_map(|standbys| standbys.stores());
     let standbys: Vec<_> = stores.map(|store| ports.reading(store)).collect();
@@ -187,6 +164,32 @@ fn paths(
     let own_paths = OwnPaths { context: &context, explorer, trials, groups };
     paths.extend(own_paths.all(stream, ready, options.rule_schema));
     paths
+}
+
+fn context(ports: &Ports, options: &HttpOptions, gate: Arc<Gate>) -> Arc<HttpContext> {
+    let access = AccessControl::new(Arc::clone(&ports.policies));
+    let (memory, time_limit) = (Arc::new(MemoryBudget::default()), options.body_timeout);
+    options.metrics.add(Arc::<MemoryBudget>::clone(&memory));
+    let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
+    let log = ChangeService::new(log, Arc::clone(&ports.history), callers, access.clone());
+    Arc::new(HttpContext {
+        base_url: Arc::clone(&gate.base_url),
+        gate,
+        log,
+        changing: Changing {
+            catalog: RuleCatalog::new(Arc::clone(&ports.rules)),
+            access,
+            identity: ports.identity.clone(),
+            labels: Arc::clone(&options.deployment.labels),
+        },
+        standbys: ports.standbys.clone(),
+        bodies: BodyReader { limit: options.max_body, time_limit, memory: Arc::clone(&memory) },
+        contents: Contents::new(ContentService::new(ports), options.max_content),
+        dossiers: Dossiers::new(options.temp_dir.clone()),
+        memory: Arc::clone(&memory),
+        time_limit: options.request_timeout,
+        requires_condition: options.requires_condition,
+    })
 }
 
 fn gate(ports: &Ports, options: &mut HttpOptions, base_url: &Arc<BaseUrl>) -> Arc<Gate> {

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{Choice, FieldLabels, GroupLabels, LabelSet, Logo, Text};
+use application::{Choice, FieldLabels, GroupLabels, LabelSet, Localized, Logo};
 use domain::Collection;
 use language::error::{ErrorCollector, FileErrors, Located};
 use language::files::FileSet;
@@ -153,11 +153,11 @@ impl Reader<'_, '_> {
     }
 
     /// Reads a string, or a string for each language.
-    fn text(&mut self, key: &str, node: &Node) -> Option<Text> {
+    fn text(&mut self, key: &str, node: &Node) -> Option<Localized> {
         let mut texts = vec![None; self.labels.languages.len()];
         if node.scalar().is_some() {
             texts[0] = self.errors.take(short(node, key));
-            return Some(Text(texts));
+            return Some(Localized(texts));
         }
         let of = format!("`{key}`");
         let index: HashMap<_, _> =
@@ -173,7 +173,7 @@ impl Reader<'_, '_> {
                 self.errors.add(entry.place, reason);
             }
         }
-        Some(Text(texts)).filter(|text| text.0.iter().any(Option::is_some))
+        Some(Localized(texts)).filter(|text| text.0.iter().any(Option::is_some))
     }
 }
 

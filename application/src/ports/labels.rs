@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use domain::Collection;
 
-/// A text in some of the languages of a [`LabelSet`], by their index.
+/// A string in some of the languages of a [`LabelSet`], by their index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text(pub Vec<Option<Box<str>>>);
+pub struct Localized(pub Vec<Option<Box<str>>>);
 
-impl Text {
-    /// Returns the text in a language, else in the first language that has one.
+impl Localized {
+    /// Returns the string in a language, else in the first language that has one.
     pub fn in_language(&self, language: usize) -> &str {
         let own = self.0.get(language).and_then(Option::as_deref);
         own.or_else(|| self.0.iter().flatten().next().map(AsRef::as_ref)).unwrap_or_default()
@@ -23,7 +23,7 @@ pub struct LabelSet {
     /// Tags of BCP 47, the default first.
     pub languages: Vec<Box<str>>,
     /// The name of the agency.
-    pub name: Option<Text>,
+    pub name: Option<Localized>,
     pub logo: Option<Arc<Logo>>,
     pub groups: HashMap<Collection, GroupLabels>,
 }
@@ -36,14 +36,14 @@ pub struct Logo {
 
 #[derive(Debug, Default)]
 pub struct GroupLabels {
-    pub label: Option<Text>,
+    pub label: Option<Localized>,
     pub fields: HashMap<Box<str>, FieldLabels>,
 }
 
 #[derive(Debug, Default)]
 pub struct FieldLabels {
-    pub label: Option<Text>,
-    pub help: Option<Text>,
+    pub label: Option<Localized>,
+    pub help: Option<Localized>,
     /// The usual values. Others are allowed.
     pub choices: Vec<Choice>,
 }
@@ -51,7 +51,7 @@ pub struct FieldLabels {
 #[derive(Debug)]
 pub struct Choice {
     pub value: Box<str>,
-    pub label: Option<Text>,
+    pub label: Option<Localized>,
 }
 
 impl LabelSet {

@@ -17,7 +17,7 @@ use crate::problem::{Result, kinds};
 
 const PROBLEMS: &str = "/problems";
 
-/// What a page explains.
+/// The subject of a page.
 #[derive(Clone)]
 pub enum Subject {
     Problems,

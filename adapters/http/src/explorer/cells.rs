@@ -124,6 +124,19 @@ fn simple(value: Value<'_>) -> Option<String> {
     }
 }
 
+/// In decimal units, as `content.js` shows it.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
+pub fn readable_size(bytes: &u64) -> String {
+    let bytes = *bytes;
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match units.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+        None if bytes == 1 => "1 byte".to_owned(),
+        None => format!("{bytes} bytes"),
+    }
+}
+
 fn json(value: Value<'_>) -> ShownValue {
     ShownValue::Json(value.encoded().to_owned())
 }
@@ -132,7 +145,7 @@ fn json(value: Value<'_>) -> ShownValue {
 mod tests {
     use domain::Value;
 
-    use super::{SHORT, ShownValue};
+    use super::{SHORT, ShownValue, readable_size};
 
     #[test]
     fn values_are_shown_as_people_read_them() {
@@ -151,5 +164,19 @@ mod tests {
         let short = ShownValue::of(Some(Value::from_encoded(&long))).short();
         assert_eq!(short.chars().count(), SHORT + 1);
         assert!(short.ends_with('…'));
+    }
+
+    #[test]
+    fn sizes_are_readable() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (1_000, "1.0 kB"),
+            (4_250_000, "4.2 MB"),
+            (5 << 30, "5.4 GB"),
+        ] {
+            assert_eq!(readable_size(&bytes), expected);
+        }
     }
 }

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use application::query::{Comparison, Condition, Filter, Operand, Subject, Total};
-use application::{Caller, PageRequest};
-use domain::{Collection, Content, ItemId, Operation};
+use application::{Caller, Listing, PageRequest};
+use domain::{Collection, Content, Item, ItemId, Operation};
 use jiff::Timestamp;
 
 use super::Explorer;
-use super::cells::{self, Cell};
-use super::item::readable_size;
+use super::cells::{self, Cell, readable_size};
 use super::links::escaped;
 use super::reader::Reader;
 use super::titles::references;
-use crate::groups::GroupSpec;
+use crate::groups::{Group, GroupSpec};
 use crate::problem::Result;
 use crate::time::TIME;
 
@@ -85,32 +84,8 @@ impl Explorer {
             Some(time) => service.list_at(caller, parent, time, &request).await?,
             None => service.list(caller, parent, &request).await?,
         };
-        let items: Vec<_> = listing.items().iter().map(|listed| &listed.shown.item).collect();
-        let ids: Vec<_> = items.iter().map(|item| item.id).collect();
-        let allowed = match as_of {
-            None => service.allowed(caller, &ids).await?,
-            Some(_) => Default::default(),
-        };
-        let linked: Vec<_> = items.iter().flat_map(|item| references(child, item)).collect();
-        let titles = self.titles(caller, linked).await?;
         let at = as_of.map(|time| format!("?as_of={}", escaped(&TIME.timestamp_to_string(&time))));
         let at = at.unwrap_or_default();
-        let row = |item: &&domain::Item| {
-            let href = self.links.item(child, item.id);
-            let may_edit = allowed.get(&item.id).is_some_and(|it| it.contains(Operation::Replace));
-            let cell = |name: &&str| titles.cell((reader, &self.links), child, item, name);
-            let content = Content::of(&item.members);
-            ChildRow {
-                title: cells::title(item, &names),
-                cells: names.iter().skip(1).map(cell).collect(),
-                content: content.map(|content| {
-                    let path = format!("{}/{}/content", group.path, item.id);
-                    (self.links.to(&path), readable_size(&content.size))
-                }),
-                edit: may_edit.then(|| format!("{href}/edit")),
-                href: format!("{href}{at}"),
-            }
-        };
         let all = match member {
             None => format!("{}{at}", self.links.children(of, id, child)),
             Some(member) => self.links.filtered(child, member, &id.to_string()),
@@ -121,8 +96,8 @@ impl Explorer {
             label: reader.group(child).to_owned(),
             noun: group.noun(),
             total: match listing.content.total {
-                Total::Exact(count) => reader.count(count),
-                Total::AtLeast(count) => format!("{}+", reader.count(count)),
+                Total::Exact(count) => reader.count(&count),
+                Total::AtLeast(count) => format!("{}+", reader.count(&count)),
                 Total::NotCounted => String::new(),
             },
             has_more: listing.next.is_some(),
@@ -132,8 +107,42 @@ impl Explorer {
             }),
             all,
             columns: names.iter().map(|name| reader.label(child, name)).collect(),
-            rows: items.iter().map(row).collect(),
+            rows: self.child_rows(caller, group, &names, &listing, (&at, reader)).await?,
         })
+    }
+
+    /// `at` is the query of an earlier state, in which nothing can be edited.
+    async fn child_rows(
+        &self,
+        caller: &Caller,
+        group: Group,
+        names: &[&str],
+        listing: &Listing,
+        (at, reader): (&str, &Reader),
+    ) -> Result<Vec<ChildRow>> {
+        let items: Vec<_> = listing.items().iter().map(|listed| &listed.shown.item).collect();
+        let ids: Vec<_> = items.iter().filter(|_| at.is_empty()).map(|item| item.id).collect();
+        let allowed = self.service(group)?.allowed(caller, &ids).await?;
+        let of = group.collection;
+        let linked: Vec<_> = items.iter().flat_map(|item| references(of, item)).collect();
+        let titles = self.titles(caller, linked).await?;
+        let row = |item: &&Item| {
+            let href = self.links.item(of, item.id);
+            let may_edit = allowed.get(&item.id).is_some_and(|it| it.contains(Operation::Replace));
+            let cell = |name: &&str| titles.cell((reader, &self.links), of, item, name);
+            let content = Content::of(&item.members);
+            ChildRow {
+                title: cells::title(item, names),
+                cells: names.iter().skip(1).map(cell).collect(),
+                content: content.map(|content| {
+                    let path = format!("{}/{}/content", group.path, item.id);
+                    (self.links.to(&path), readable_size(&content.size))
+                }),
+                edit: may_edit.then(|| format!("{href}/edit")),
+                href: format!("{href}{at}"),
+            }
+        };
+        Ok(items.iter().map(row).collect())
     }
 }
 

@@ -321,7 +321,7 @@ impl Pages {
 }
 
 fn total(listing: &Listing, group: Group, layout: &Layout<'_>) -> String {
-    let number = |count: u64| layout.reader.count(count);
+    let number = |count: u64| layout.reader.count(&count);
     match listing.content.total {
         Total::Exact(1) => format!("1 {}", group.noun()),
         Total::Exact(count) => format!("{} {}", number(count), group.items_name),

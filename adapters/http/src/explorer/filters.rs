@@ -44,7 +44,7 @@ pub enum FilterControl {
     Choice(String, Vec<(String, String)>),
     /// The type of the inputs, and their values.
     Range(&'static str, [String; 2]),
-    Text(String),
+    Contains(String),
 }
 
 impl FilterField {
@@ -73,7 +73,7 @@ impl FilterField {
             }
             Kind::Date => FilterControl::Range("date", range()),
             Kind::Number => FilterControl::Range("text", range()),
-            Kind::Text => FilterControl::Text(written("contains")),
+            Kind::Other => FilterControl::Contains(written("contains")),
         };
         let errors = refused.iter().filter(|it| it.filter.member == member);
         Self {
@@ -181,7 +181,7 @@ fn described(
 enum Kind {
     Date,
     Number,
-    Text,
+    Other,
 }
 
 fn kind(collection: Collection, member: &str) -> Kind {
@@ -194,7 +194,7 @@ fn kind(collection: Collection, member: &str) -> Kind {
     match example.as_bytes() {
         [b'0'..=b'9' | b'-', ..] => Kind::Number,
         [b'"', text @ .., b'"'] if std::str::from_utf8(text).is_ok_and(is_date) => Kind::Date,
-        _ => Kind::Text,
+        _ => Kind::Other,
     }
 }
 
@@ -254,7 +254,7 @@ fn others(query: &str, fields: &[FilterField]) -> Vec<(String, String)> {
         _ if operator == "exists" => true,
         FilterControl::Choice(..) => operator == "eq",
         FilterControl::Range(..) => [IS_MORE, IS_LESS].contains(&operator),
-        FilterControl::Text(_) => operator == "contains",
+        FilterControl::Contains(_) => operator == "contains",
     };
     let other = |filter: FilterParameter| {
         let operator = filter.operator.as_deref().unwrap_or("eq");

@@ -110,9 +110,9 @@ impl Explorer {
         let title = cells::title(item, group.columns);
         let layout = self.layout(request, title, collection.name(), command);
         let related = related(collection, &shown);
-        let named =
-            related.iter().map(|(_, of, id)| (*of, *id)).chain(references(collection, item));
-        let titles = self.titles(caller, named.collect::<Vec<_>>()).await?;
+        let named = related.iter().map(|(_, of, id)| (*of, *id));
+        let named: Vec<_> = named.chain(references(collection, item)).collect();
+        let titles = self.titles(caller, named).await?;
         let (facts, sections) = self.members(group, item, &titles, &layout.reader);
         let has_history = allowed.contains(Operation::History) && !is_past;
         let content = self.content(&path, &shown, is_past);
@@ -134,17 +134,11 @@ impl Explorer {
             most_upload: self.most_upload(caller, group, (address, allowed, is_past)).await?,
             links: self.related_links(related, &titles),
             children: self.child_tables(caller, group, item.id, as_of, &layout.reader).await?,
-            versions: match has_history {
-                true => self.latest_versions(caller, group, address, &layout.reader).await?,
-                false => Vec::new(),
-            },
+            versions: self.latest_versions(caller, group, address, (has_history, &layout)).await?,
             verdict,
             tag: self.tag(&shown),
             api: self.links.to(&path),
-            after_deletion: match has_history {
-                true => format!("{own}/history"),
-                false => self.links.collection(collection),
-            },
+            after_deletion: self.after_deletion(group, &own, has_history),
             allowed,
             own,
             layout,
@@ -230,13 +224,20 @@ impl Explorer {
         caller: &Caller,
         group: Group,
         item: ItemAddress,
-        reader: &Reader,
+        (has_history, layout): (bool, &Layout<'_>),
     ) -> Result<Vec<VersionRow>> {
+        if !has_history {
+            return Ok(Vec::new());
+        }
         let past = self.service(group)?.versions(caller, item, 1, VERSIONS).await?;
         let names = self.context.log.caller_names(past.versions.iter()).await?;
         let own = self.links.item(group.collection, item.id);
-        let place = (past.latest.number(), reader);
+        let place = (past.latest.number(), &layout.reader);
         Ok(past.versions.iter().map(|it| self.row(it, &names, &own, place)).collect())
+    }
+
+    fn after_deletion(&self, group: Group, own: &str, has_history: bool) -> String {
+        if has_history { format!("{own}/history") } else { self.links.collection(group.collection) }
     }
 
     fn related_links(
@@ -265,36 +266,4 @@ fn related(collection: Collection, shown: &ShownItem) -> Vec<(&'static str, Coll
     let continues = shown.links.continues.map(|id| ("Continues", collection, id));
     let later = shown.links.continued_by.iter().map(|id| ("Continued by", collection, *id));
     parent.into_iter().chain(continues).chain(later).collect()
-}
-
-/// In decimal units, as `content.js` shows it.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
-pub fn readable_size(bytes: &u64) -> String {
-    let bytes = *bytes;
-    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    match units.iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
-        None if bytes == 1 => "1 byte".to_owned(),
-        None => format!("{bytes} bytes"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::readable_size;
-
-    #[test]
-    fn sizes_are_readable() {
-        for (bytes, expected) in [
-            (0, "0 bytes"),
-            (1, "1 byte"),
-            (999, "999 bytes"),
-            (1_000, "1.0 kB"),
-            (4_250_000, "4.2 MB"),
-            (5 << 30, "5.4 GB"),
-        ] {
-            assert_eq!(readable_size(&bytes), expected);
-        }
-    }
 }

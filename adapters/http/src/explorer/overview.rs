@@ -168,7 +168,7 @@ async fn count(caller: &Caller, known: &ExploredGroup, reader: &Reader) -> Resul
     first.view.fields = Some([].into());
     let listing = known.service.list(caller, None, &first).await?;
     Ok(match listing.content.total {
-        Total::Exact(total) | Total::AtLeast(total) => reader.count(total),
+        Total::Exact(total) | Total::AtLeast(total) => reader.count(&total),
         Total::NotCounted => String::new(),
     })
 }

@@ -59,8 +59,8 @@ impl Explorer {
             groups.push(Matches {
                 label: layout.reader.group(collection).to_owned(),
                 total: match listing.content.total {
-                    Total::Exact(count) => layout.reader.count(count),
-                    Total::AtLeast(count) => format!("more than {}", layout.reader.count(count)),
+                    Total::Exact(count) => layout.reader.count(&count),
+                    Total::AtLeast(count) => format!("more than {}", layout.reader.count(&count)),
                     Total::NotCounted => String::new(),
                 },
                 all: with_query(&self.links.collection(collection), &format!("q={}", escaped(&q))),

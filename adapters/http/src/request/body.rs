@@ -34,6 +34,7 @@ const MAX_ELEMENTS: usize = 50_000;
 const ELEMENT: usize = 512;
 /// Reserves memory before it reads a body, and more as a chunked body grows. It waits only for
 /// larger size classes, so requests cannot deadlock.
+#[derive(Clone)]
 pub struct BodyReader {
     pub limit: usize,
     pub time_limit: Duration,

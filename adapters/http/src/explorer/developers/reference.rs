@@ -4,10 +4,10 @@ use askama::Template;
 use poem::Request;
 use serde_json::Value;
 
-use super::Explorer;
-use super::links::ExplorerLinks;
-use super::page::{Layout, render};
 use crate::endpoints::documentation::StaticContent;
+use crate::explorer::Explorer;
+use crate::explorer::links::ExplorerLinks;
+use crate::explorer::page::{Layout, render};
 use crate::headers::content_policy::RECEIVER_POLICY;
 use crate::headers::media_type::MediaType;
 use crate::problem::Result;
@@ -42,7 +42,7 @@ pub struct OperationRow<'a> {
 }
 
 impl Explorer {
-    pub(super) fn show_reference(&self, request: &Request) -> Result<String> {
+    pub(in crate::explorer) fn show_reference(&self, request: &Request) -> Result<String> {
         let document = &self.documentation.document;
         let tags = document["tags"].as_array().into_iter().flatten();
         render(&ReferencePage {

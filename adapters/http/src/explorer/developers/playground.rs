@@ -5,8 +5,8 @@ use askama::Template;
 use domain::Collection;
 use poem::Request;
 
-use super::Explorer;
-use super::page::{Layout, render};
+use crate::explorer::Explorer;
+use crate::explorer::page::{Layout, render};
 use crate::groups::{Group, GroupSpec};
 use crate::links::RULE_TRIAL;
 use crate::problem::Result;
@@ -24,7 +24,7 @@ struct PlaygroundPage<'a> {
 }
 
 impl Explorer {
-    pub(super) async fn show_playground(&self, request: &Request) -> Result<String> {
+    pub(in crate::explorer) async fn show_playground(&self, request: &Request) -> Result<String> {
         let WhatToTry { collection, item, rule } = what_to_try(query_of(request))?;
         let known =
             rule.as_deref().map(|id| self.known_rule(caller_of(request), id)).transpose()?;

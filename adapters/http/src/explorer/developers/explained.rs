@@ -3,9 +3,9 @@
 use askama::Template;
 use poem::Request;
 
-use super::Explorer;
-use super::page::{Layout, render};
 use crate::endpoints::problem_pages::Subject;
+use crate::explorer::Explorer;
+use crate::explorer::page::{Layout, render};
 use crate::problem::{Problem, ProblemKind, Result, kinds};
 
 #[derive(Template)]

@@ -6,10 +6,10 @@ use askama::Template;
 use poem::Request;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::Explorer;
-use super::links::ExplorerLinks;
-use super::page::{Layout, render};
 use crate::base_url::BaseUrl;
+use crate::explorer::Explorer;
+use crate::explorer::links::ExplorerLinks;
+use crate::explorer::page::{Layout, render};
 use crate::problem::Result;
 
 const ROOT: &str = "/guide";
@@ -18,23 +18,23 @@ const ROOT: &str = "/guide";
 const DOCUMENTED_ADDRESS: &str = "http://127.0.0.1:8080";
 
 static CONTENTS: Chapter =
-    Chapter { name: "", text: include_str!("../../../../docs/guide/README.md") };
+    Chapter { name: "", text: include_str!("../../../../../docs/guide/README.md") };
 
 static CHAPTERS: [Chapter; 11] = [
-    Chapter { name: "make", text: include_str!("../../../../docs/guide/make.md") },
-    Chapter { name: "find", text: include_str!("../../../../docs/guide/find.md") },
-    Chapter { name: "page", text: include_str!("../../../../docs/guide/page.md") },
-    Chapter { name: "files", text: include_str!("../../../../docs/guide/files.md") },
+    Chapter { name: "make", text: include_str!("../../../../../docs/guide/make.md") },
+    Chapter { name: "find", text: include_str!("../../../../../docs/guide/find.md") },
+    Chapter { name: "page", text: include_str!("../../../../../docs/guide/page.md") },
+    Chapter { name: "files", text: include_str!("../../../../../docs/guide/files.md") },
     Chapter {
         name: "change-safely",
-        text: include_str!("../../../../docs/guide/change-safely.md"),
+        text: include_str!("../../../../../docs/guide/change-safely.md"),
     },
-    Chapter { name: "retry", text: include_str!("../../../../docs/guide/retry.md") },
-    Chapter { name: "look-back", text: include_str!("../../../../docs/guide/look-back.md") },
-    Chapter { name: "follow", text: include_str!("../../../../docs/guide/follow.md") },
-    Chapter { name: "rules", text: include_str!("../../../../docs/guide/rules.md") },
-    Chapter { name: "errors", text: include_str!("../../../../docs/guide/errors.md") },
-    Chapter { name: "limits", text: include_str!("../../../../docs/guide/limits.md") },
+    Chapter { name: "retry", text: include_str!("../../../../../docs/guide/retry.md") },
+    Chapter { name: "look-back", text: include_str!("../../../../../docs/guide/look-back.md") },
+    Chapter { name: "follow", text: include_str!("../../../../../docs/guide/follow.md") },
+    Chapter { name: "rules", text: include_str!("../../../../../docs/guide/rules.md") },
+    Chapter { name: "errors", text: include_str!("../../../../../docs/guide/errors.md") },
+    Chapter { name: "limits", text: include_str!("../../../../../docs/guide/limits.md") },
 ];
 
 /// Code block languages and their labels. Of consecutive blocks the first is open, as is the
@@ -79,7 +79,7 @@ pub fn chapters() -> impl Iterator<Item = &'static Chapter> {
 }
 
 impl Explorer {
-    pub(super) fn show_chapter(
+    pub(in crate::explorer) fn show_chapter(
         &self,
         chapter: &'static Chapter,
         request: &Request,

@@ -6,8 +6,8 @@ use application::{Caller, PublishedRule, RuleHome, WrittenRule};
 use askama::Template;
 use poem::Request;
 
-use super::Explorer;
-use super::page::{Layout, render};
+use crate::explorer::Explorer;
+use crate::explorer::page::{Layout, render};
 use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
 use crate::problem::{Problem, Result, kinds};
@@ -49,7 +49,7 @@ pub struct Audit {
 }
 
 impl Explorer {
-    pub(super) fn show_rules(&self, request: &Request) -> Result<String> {
+    pub(in crate::explorer) fn show_rules(&self, request: &Request) -> Result<String> {
         refuse_parameters(request)?;
         let rules = self.context.changing.catalog.list(caller_of(request));
         let groups = self.groups.iter().map(|known| {
@@ -63,7 +63,7 @@ impl Explorer {
         render(&RulesPage { layout, failed_files, groups })
     }
 
-    pub(super) async fn show_rule(&self, request: &Request) -> Result<String> {
+    pub(in crate::explorer) async fn show_rule(&self, request: &Request) -> Result<String> {
         let is_audit = is_on(request, "audit")?;
         let caller = caller_of(request);
         let rule =
@@ -77,7 +77,11 @@ impl Explorer {
         self.rule_page(request, &rule, audit)
     }
 
-    pub(super) fn known_rule(&self, caller: &Caller, id: &str) -> Result<PublishedRule> {
+    pub(in crate::explorer) fn known_rule(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<PublishedRule> {
         let rule = self.context.changing.catalog.get(caller, id);
         rule.ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "No rule has this name."))
     }

@@ -40,17 +40,20 @@ impl Formats {
         known.or_else(|| formats(ENGLISH)).expect("English is known")
     }
 
+    /// `None` if CLDR does not know the language.
     fn of(tag: &str) -> Option<Self> {
         let locale: Locale = tag.parse().ok()?;
         let preferences: DateTimeFormatterPreferences = (&locale).into();
         let minutes = YMDT::medium().with_time_precision(TimePrecision::Minute);
         let options = DecimalFormatterOptions::default();
-        Some(Self {
+        let formats = Self {
             date: DateTimeFormatter::try_new(preferences, YMD::medium()).ok()?,
             time: DateTimeFormatter::try_new(preferences, minutes).ok()?,
             number: DecimalFormatter::try_new((&locale).into(), options).ok()?,
             language: tag.to_owned(),
-        })
+        };
+        // Unknown languages have the names of no language.
+        (!formats.date(civil::date(2026, 1, 1)).contains("M01")).then_some(formats)
     }
 
     pub fn date(&self, day: civil::Date) -> String {
@@ -76,4 +79,50 @@ impl Formats {
 fn iso(day: civil::Date) -> Option<Date<Iso>> {
     let part = |number: i8| u8::try_from(number).ok();
     Date::try_new_iso(day.year().into(), part(day.month())?, part(day.day())?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::{date, datetime};
+
+    use super::Formats;
+
+    #[test]
+    fn each_language_has_its_forms() {
+        for (tag, day, time, number) in [
+            ("en", "Jan 31, 2026", "Dec 1, 2026, 12:05\u{202f}AM", "-1,234,567.50"),
+            ("en-GB", "31 Jan 2026", "1 Dec 2026, 00:05", "-1,234,567.50"),
+            ("de", "31.01.2026", "01.12.2026, 00:05", "-1.234.567,50"),
+            ("DE-at", "31.01.2026", "01.12.2026, 00:05", "-1\u{a0}234\u{a0}567,50"),
+            ("fil-PH", "Ene 31, 2026", "Dis 1, 2026, 12:05\u{202f}AM", "-1,234,567.50"),
+            ("hi", "31 जन॰ 2026", "1 दिस॰ 2026, 12:05 am", "-12,34,567.50"),
+            ("ja", "2026/01/31", "2026/12/01 0:05", "-1,234,567.50"),
+        ] {
+            let formats = Formats::of(tag).unwrap();
+            assert_eq!(formats.date(date(2026, 1, 31)), day);
+            assert_eq!(formats.time(datetime(2026, 12, 1, 0, 5, 59, 0)), time);
+            assert_eq!(formats.number("-1234567.50").as_deref(), Some(number));
+            for text in ["", "-", "1.", "1,5", "a", "1 000", "0x1"] {
+                assert_eq!(formats.number(text), None, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_known_language_counts_else_english() {
+        for (tags, expected) in [
+            (&["xx", "tlh-Latn", "und", "de", "en"][..], "de"),
+            (&["*", "", "-", "d", "de_", "toolongforatag", "ä"], "en"),
+            (&["xx-u-nu-arab"], "en"),
+            (&["de-u-nu-arab"], "de-u-nu-arab"),
+            (&[], "en"),
+        ] {
+            assert_eq!(Formats::of_first(tags).language, expected, "{tags:?}");
+        }
+        // More languages than are kept.
+        for number in 0..1_000 {
+            let tag = format!("de-x-a{number}");
+            assert_eq!(Formats::of_first(&[&tag]).date(date(2026, 1, 1)), "01.01.2026");
+        }
+    }
 }
