@@ -44,8 +44,8 @@ pub struct ChildRow {
 }
 
 impl Explorer {
-    /// Reads the first rows of each table, with a fixed number of queries for each. In the past
-    /// there are only links.
+    /// Reads the first rows of each table, with a fixed number of queries for each. In the past,
+    /// items cannot be selected by the item that they name.
     pub(super) async fn child_tables(
         &self,
         caller: &Caller,
@@ -56,7 +56,8 @@ impl Explorer {
     ) -> Result<Vec<ChildTable>> {
         let mut tables = Vec::new();
         for (child, member) in group.collection.dependents() {
-            if self.may(caller, child, Operation::Read) {
+            let is_known = as_of.is_none() || member.is_none();
+            if is_known && self.may(caller, child, Operation::Read) {
                 let place = (group.collection, id, member);
                 tables.push(self.child_table(caller, place, child, as_of, reader).await?);
             }

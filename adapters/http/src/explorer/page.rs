@@ -100,6 +100,8 @@ impl Explorer {
         command: impl Into<Option<String>>,
     ) -> Layout<'_> {
         let reader = self.reader(request);
+        // The page of status entries leads to the status codes.
+        let current = if current == "statuses" { "status" } else { current };
         let entry = |href, key, label: &str| MenuEntry {
             href,
             label: label.to_owned(),
