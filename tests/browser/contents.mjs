@@ -76,7 +76,7 @@ async function story() {
     await link.waitFor();
     await page.getByText(digest(first)).waitFor();
     await page.locator("dd", { hasText: "application/x-plan" }).waitFor();
-    await page.locator("dd", { hasText: /^6\.0 MB \(6000000 bytes\)$/ }).waitFor();
+    await page.locator("dd", { hasText: /^6\.0 MB \(6,000,000 bytes\)$/ }).waitFor();
     const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
     assert.equal(download.suggestedFilename(), "Ñandú (plan)'s.bin");
     assert((await savedBytes(download)).equals(first), "the same bytes come back");

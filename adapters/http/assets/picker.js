@@ -13,6 +13,8 @@ export function pickedIn(control) {
 /** The words of a title as a query: the last one may be unfinished. */
 function query(text) {
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
+  // The beginning of a word has at least two characters.
+  if (words.at(-1)?.length < 2) words.pop();
   return words.length > 0 ? `${words.join(" ")}*` : "";
 }
 
