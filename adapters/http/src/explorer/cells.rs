@@ -6,7 +6,7 @@ use domain::{Item, Value};
 use crate::problem::{Problem, Result, kinds};
 
 /// In characters.
-const SHORT: usize = 120;
+pub const SHORT: usize = 120;
 
 /// The bytes of a value that may be printed on several pages: about half of one.
 const LONG: usize = 1500;

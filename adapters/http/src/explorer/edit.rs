@@ -246,12 +246,15 @@ impl FormField {
     ) -> Self {
         let collection = group.collection;
         let picked = referenced(collection, name).map(|of| (GroupSpec::of(of), String::new()));
+        let label = reader.label(collection, name);
         // The control of a date and of a reference needs no explanation for programs.
-        let description =
-            if picked.is_some() || control == Control::Date { "" } else { description };
+        let is_plain = picked.is_some()
+            || control == Control::Date
+            || description.trim_end_matches('.') == label;
+        let description = if is_plain { "" } else { description };
         Self {
             name: name.to_owned(),
-            label: reader.label(collection, name),
+            label,
             help: reader.help(collection, name, description).to_owned(),
             control,
             choices: Vec::new(),

@@ -14,7 +14,7 @@ use super::cells::capitalized;
 use super::changes::ChangeRow;
 use super::charts::{Chart, Count};
 use super::links::escaped;
-use super::page::{Layout, render};
+use super::page::{Layout, place_in_menu, render};
 use super::reader::{Reader, ShownTime};
 use super::{Deployment, ExploredGroup, Explorer};
 use crate::groups::Group;
@@ -58,7 +58,10 @@ impl Explorer {
         let layout = self.layout(request, "Overview", "overview", None);
         let reader = &layout.reader;
         let mut groups = Vec::with_capacity(self.groups.len());
-        for known in self.readable(caller) {
+        let mut readable: Vec<_> = self.readable(caller).collect();
+        // As in the menu.
+        readable.sort_by_key(|known| place_in_menu(known.group.collection));
+        for known in readable {
             let href = self.links.collection(known.group.collection);
             let label = reader.group(known.group.collection).to_owned();
             groups.push((known.group, label, href, count(caller, known, reader).await?));

@@ -40,6 +40,10 @@ pub struct MenuEntry {
 pub const MENU: [&str; 7] =
     ["proposals", "proposedprograms", "gadscores", "status", "files", "lib", "cashprogram"];
 
+pub fn place_in_menu(collection: Collection) -> usize {
+    MENU.iter().position(|name| *name == collection.name()).unwrap_or(MENU.len())
+}
+
 const FOR_DEVELOPERS: [(&str, &str, &str); 5] = [
     ("/explore/changes", "changes", "Changes"),
     ("/explore/rules", "rules", "Rules"),

@@ -6,7 +6,7 @@ use application::Caller;
 use domain::{Collection, Item, ItemId, Value};
 
 use super::Explorer;
-use super::cells::{self, Cell, ShownValue};
+use super::cells::{self, Cell, SHORT, ShownValue, shortened};
 use super::links::ExplorerLinks;
 use super::reader::Reader;
 use crate::groups::{Group, GroupSpec};
@@ -36,7 +36,11 @@ impl Titles {
         {
             return Cell { text: title.to_owned(), href: Some(links.item(to, id)) };
         }
-        Cell { text: reader.short(&value), href: None }
+        let text = match &value {
+            ShownValue::Simple(text) => shortened(&reader.choice(collection, member, text), SHORT),
+            other => other.short(),
+        };
+        Cell { text, href: None }
     }
 }
 

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use poem::http::HeaderMap;
 use poem::http::header::ACCEPT_LANGUAGE;
 
-use crate::explorer::cells::{ShownValue, capitalized};
+use crate::explorer::cells::capitalized;
 use crate::groups::GroupSpec;
 use crate::headers::quality_list::elements;
 use crate::time::TIME;
@@ -137,14 +137,6 @@ impl Reader {
     pub fn count(&self, number: &u64) -> String {
         let number = number.to_string();
         self.formats.number(&number).unwrap_or(number)
-    }
-
-    pub fn short(&self, value: &ShownValue) -> String {
-        let written = match value {
-            ShownValue::Simple(text) => self.text(text),
-            _ => None,
-        };
-        written.unwrap_or_else(|| value.short())
     }
 
     /// A text as people of the language write it: a date, a time, or an amount of money.
