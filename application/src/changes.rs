@@ -168,24 +168,38 @@ impl ChangeService {
         let wanted = Collection::all().filter(|it| collection.is_none_or(|named| named == *it));
         let mut latest = Vec::new();
         for seen in wanted.filter(|it| self.access.may_read(caller, *it)) {
-            latest.extend(self.latest_of(caller, seen, limit).await?);
+            latest.extend(self.latest_of(caller, seen, false, limit).await?);
         }
         latest.sort_unstable_by_key(|seen| Reverse(seen.change.sequence));
         latest.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(latest)
     }
 
+    /// Returns the latest deletions that the caller sees, newest first. The items may exist again.
+    pub async fn deletions(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        limit: u64,
+    ) -> Result<Vec<SeenChange>> {
+        self.access.require(caller, collection, &[Operation::Read, Operation::History])?;
+        let mut deletions = self.latest_of(caller, collection, true, limit).await?;
+        deletions.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(deletions)
+    }
+
     async fn latest_of(
         &self,
         caller: &Caller,
         collection: Collection,
+        only_deletions: bool,
         limit: u64,
     ) -> Result<Vec<SeenChange>> {
         let is_all = self.access.permissions(caller).has_all(collection, Operation::Read);
         let at_a_time = if is_all { limit } else { limit.max(EXAMINED_AT_A_TIME) };
         let (mut latest, mut before) = (Vec::new(), Sequence(i64::MAX));
         for _ in 0..MOST_READS {
-            let changes = self.log.latest(collection, before, at_a_time).await?;
+            let changes = self.log.latest(collection, only_deletions, before, at_a_time).await?;
             let is_end = (changes.len() as u64) < at_a_time;
             before = changes.last().map_or(before, |oldest| oldest.sequence);
             latest.extend(self.seen(caller, changes).await?);

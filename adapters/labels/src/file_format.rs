@@ -6,9 +6,10 @@ use language::keys::{Table, Word, key};
 
 const LONGEST_LABEL: usize = 100;
 const LONGEST_HELP: usize = 1_000;
+const LONGEST_VALUE: usize = 200;
 
 const LANGUAGE: Form = Form::String(35);
-const VALUE: Form = Form::String(200);
+const VALUE: Form = Form::String(LONGEST_VALUE);
 const PATH: Form = Form::String(1_000);
 const STRING: Form = Form::String(LONGEST_LABEL);
 const LONG_STRING: Form = Form::String(LONGEST_HELP);
@@ -58,5 +59,9 @@ pub fn schema() -> String {
 
 /// Returns the greatest length of a text in characters.
 pub(crate) fn longest(key: &str) -> usize {
-    if key == "help" { LONGEST_HELP } else { LONGEST_LABEL }
+    match key {
+        "help" => LONGEST_HELP,
+        "value" => LONGEST_VALUE,
+        _ => LONGEST_LABEL,
+    }
 }

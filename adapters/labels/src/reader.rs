@@ -144,8 +144,8 @@ impl Reader<'_, '_> {
 
     fn choice(&mut self, node: &Node) -> Option<Choice> {
         if node.scalar().is_some() {
-            let value = self.errors.take(string(node, "choices"))?;
-            return Some(Choice { value: value.text.as_str().into(), label: None });
+            let value = self.errors.take(short(node, "value"))?;
+            return Some(Choice { value, label: None });
         }
         let keys = Keys::of(node, &CHOICE, Some(&[]), self.errors)?;
         let label = keys.get("label").and_then(|node| self.text("label", node));

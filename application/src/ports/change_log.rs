@@ -68,11 +68,12 @@ pub trait ChangeLog: Send + Sync {
         limit: u64,
     ) -> Result<LogPage>;
 
-    /// Returns the latest changes of a collection before a number, newest first. MUST NOT cost more
-    /// in a long log.
+    /// Returns the latest changes of a collection before a number, newest first: all, or the
+    /// deletions. MUST NOT cost more in a long log.
     async fn latest(
         &self,
         collection: Collection,
+        only_deletions: bool,
         before: Sequence,
         limit: u64,
     ) -> Result<Vec<LoggedChange>>;

@@ -10,7 +10,7 @@ use crate::collections::COLLECTIONS;
 use crate::rules::RuleFile;
 
 /// Strings that would be markup, a script, the end of an attribute or of an element.
-const HOSTILE: [&str; 7] = [
+pub const HOSTILE: [&str; 7] = [
     "<img src=x onerror=alert(1)>",
     "\"><script>alert(1)</script>",
     "' autofocus onfocus=alert(1) x='",
@@ -37,7 +37,7 @@ tests::cases![
     stored_strings_never_become_markup,
 ];
 
-fn page(service: &Service, path: &str) -> Answer {
+pub fn page(service: &Service, path: &str) -> Answer {
     let page = service.get(path).accept("text/html").expect(200);
     assert!(page.needed_header("content-type").starts_with("text/html"), "{page}");
     let policy = page.needed_header("content-security-policy");
@@ -48,7 +48,7 @@ fn page(service: &Service, path: &str) -> Answer {
 
 /// Asserts that a page contains all parts.
 #[track_caller]
-fn has(page: &Answer, parts: &[&str]) {
+pub fn has(page: &Answer, parts: &[&str]) {
     for part in parts {
         assert!(page.text().contains(part), "no {part} in {page}");
     }
@@ -167,6 +167,12 @@ fn an_earlier_state_and_a_removal_are_shown(service: &Service) {
     assert!(then.text().contains("first.pdf") && !then.text().contains("second.pdf"), "{then}");
     service.remove(&item.path);
     has(&page(service, &own), &["This file description was deleted", "data-restore"]);
+    let deleted = page(service, "/explore/files/deleted");
+    let restore = format!("data-restore=\"{}/versions/2\"", item.path);
+    has(&deleted, &["second.pdf", &restore]);
+    service.post(&format!("{}/versions/2", item.path)).expect(201);
+    let deleted = page(service, "/explore/files/deleted");
+    assert!(!deleted.text().contains("second.pdf"), "{deleted}");
 }
 
 fn a_table_shows_counts_by_value(service: &Service) {
@@ -332,7 +338,7 @@ fn stored_strings_never_become_markup(service: &Service) {
 }
 
 /// The elements and attributes of a page are its own.
-fn require_harmless(page: &Answer) {
+pub fn require_harmless(page: &Answer) {
     let text = page.text();
     for markup in ["<script>", "<img", "<svg onload", "</textarea><script"] {
         assert!(!text.contains(markup), "{markup} in {page}");

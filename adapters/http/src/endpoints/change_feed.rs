@@ -286,6 +286,7 @@ mod tests {
         async fn latest(
             &self,
             _: Collection,
+            _: bool,
             _: Sequence,
             _: u64,
         ) -> Result<Vec<LoggedChange>, RepositoryError> {

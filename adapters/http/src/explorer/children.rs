@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use application::query::{Comparison, Condition, Filter, Operand, Subject, Total};
 use application::{Caller, Listing, PageRequest};
-use domain::{Collection, Content, Item, ItemId, Operation};
+use domain::{Collection, Content, Item, ItemId, Operation, Value};
 use jiff::Timestamp;
 
 use super::Explorer;
-use super::cells::{self, Cell, readable_size};
+use super::cells::{self, Cell, ShownValue, readable_size};
 use super::links::escaped;
 use super::reader::Reader;
 use super::titles::references;
@@ -130,7 +130,11 @@ impl Explorer {
         let row = |item: &&Item| {
             let href = self.links.item(of, item.id);
             let may_edit = allowed.get(&item.id).is_some_and(|it| it.contains(Operation::Replace));
-            let cell = |name: &&str| titles.cell((reader, &self.links), of, item, name);
+            let members = Value::from_encoded(&item.members);
+            let cell = |name: &&str| {
+                let value = ShownValue::of(members.member(name));
+                titles.cell((reader, &self.links), of, (name, &value))
+            };
             let content = Content::of(&item.members);
             ChildRow {
                 title: cells::title(item, names),

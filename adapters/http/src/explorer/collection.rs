@@ -66,6 +66,7 @@ struct Parent {
 struct Tools {
     new: Option<String>,
     import: Option<String>,
+    deleted: Option<String>,
     downloads: Vec<(String, String)>,
     /// True if the caller may see earlier states.
     has_earlier: bool,
@@ -162,6 +163,8 @@ impl Explorer {
         let (path, may_create) = (&query.path, may(Operation::Create));
         Tools {
             new: may_create.then(|| format!("{path}/new")),
+            deleted: (may(Operation::History) && !group.is_nested())
+                .then(|| format!("{path}/deleted")),
             import: (may_create && !group.is_nested()).then(|| format!("{path}/import")),
             downloads: self.downloads(group, query.raw),
             has_earlier: may(Operation::History),
@@ -192,7 +195,11 @@ impl Explorer {
         let place = (&layout.reader, &self.links);
         let row = |listed: &ListedItem| {
             let item = &listed.shown.item;
-            let cell = |name: &Arc<str>| titles.cell(place, group.collection, item, name);
+            let members = Value::from_encoded(&item.members);
+            let cell = |name: &Arc<str>| {
+                let value = ShownValue::of(members.member(name));
+                titles.cell(place, group.collection, (name, &value))
+            };
             ItemRow {
                 href: format!("{}{at}", self.links.item(group.collection, item.id)),
                 title: cells::title(item, names.first().map(AsRef::as_ref).as_slice()),

@@ -172,29 +172,32 @@ impl Explorer {
         reader: &Reader,
     ) -> (Vec<ShownMember>, Vec<ShownMember>) {
         let (collection, members) = (group.collection, Value::from_encoded(&item.members));
-        let known: Vec<_> = group.members_by_name().collect();
-        let entries: Vec<_> = members.entries().into_iter().flatten().collect();
-        let others = entries.iter().map(|(name, _)| cells::name(name));
-        let others = others.filter(|name| known.iter().all(|(known, ..)| known != name));
-        let others = others.filter(|name| name != META);
-        let names = known.iter().map(|(name, ..)| (*name).to_owned()).chain(others);
-        let member = |name: String| {
-            let value = ShownValue::of(members.member(&name));
+        let known: Vec<_> = group.members_by_name().map(|(name, ..)| name).collect();
+        let entries = members.entries().into_iter().flatten();
+        let mut entries: Vec<_> = entries.map(|(name, value)| (cells::name(name), value)).collect();
+        let place = |name: &str| known.iter().position(|known| *known == name);
+        entries.sort_by_cached_key(|(name, _)| place(name).unwrap_or(known.len()));
+        let member = |(name, value): (String, Value<'_>)| {
+            let value = ShownValue::of(Some(value));
             let shown = ShownMember {
                 label: reader.label(collection, &name),
-                cell: titles.cell((reader, &self.links), collection, item, &name),
+                cell: titles.cell((reader, &self.links), collection, (&name, &value)),
                 value,
                 name,
             };
             // The first column is the title of the page.
             let is_title = group.columns.first() == Some(&shown.name.as_str());
-            (shown.value != ShownValue::Absent && !is_title).then_some(shown)
+            let is_shown = shown.value != ShownValue::Absent && !is_title && shown.name != META;
+            is_shown.then_some(shown)
         };
         let is_text = |name: &str| match collection.spec().fields {
             Fields::Typed(fields) => fields.iter().any(|it| it.name == name && is_prose(group, it)),
             Fields::Open(_) => false,
         };
-        names.filter_map(member).partition(|it| it.value.is_short(SHORT_TEXT) && !is_text(&it.name))
+        entries
+            .into_iter()
+            .filter_map(member)
+            .partition(|it| it.value.is_short(SHORT_TEXT) && !is_text(&it.name))
     }
 
     /// The content of a version keeps its address.

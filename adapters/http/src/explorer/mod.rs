@@ -8,6 +8,7 @@ mod changes;
 mod charts;
 mod children;
 mod collection;
+mod deleted;
 mod developers;
 mod difference;
 mod edit;
@@ -105,6 +106,7 @@ enum ExplorerPage {
     Item(Group),
     Edit(Group),
     Import(Group),
+    Deleted(Group),
     History(Group),
     Difference(Group),
 }
@@ -143,6 +145,7 @@ impl Explorer {
             pages.extend([
                 (format!("{collection}/new"), ExplorerPage::New(group)),
                 (format!("{collection}/import"), ExplorerPage::Import(group)),
+                (format!("{collection}/deleted"), ExplorerPage::Deleted(group)),
                 (format!("{item}/edit"), ExplorerPage::Edit(group)),
                 (format!("{item}/history"), ExplorerPage::History(group)),
                 (format!("{item}/diff"), ExplorerPage::Difference(group)),
@@ -186,6 +189,7 @@ impl Explorer {
             ExplorerPage::Collection(group) => return self.show_collection(group, request).await,
             ExplorerPage::New(group) => self.show_form_for_new(group, request).await,
             ExplorerPage::Import(group) => self.show_import(group, request),
+            ExplorerPage::Deleted(group) => self.show_deleted(group, request).await,
             ExplorerPage::Item(group) => self.show_item(group, request).await,
             ExplorerPage::Edit(group) => self.show_form_for_edit(group, request).await,
             ExplorerPage::History(group) => self.show_history(group, request).await,

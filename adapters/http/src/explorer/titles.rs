@@ -26,17 +26,15 @@ impl Titles {
         &self,
         (reader, links): (&Reader, &ExplorerLinks),
         collection: Collection,
-        item: &Item,
-        member: &str,
+        (member, value): (&str, &ShownValue),
     ) -> Cell {
-        let value = ShownValue::of(Value::from_encoded(&item.members).member(member));
-        if let (Some(to), ShownValue::Simple(text)) = (referenced(collection, member), &value)
+        if let (Some(to), ShownValue::Simple(text)) = (referenced(collection, member), value)
             && let Some(id) = ItemId::parse(text)
             && let Some(title) = self.of(to, id)
         {
             return Cell { text: title.to_owned(), href: Some(links.item(to, id)) };
         }
-        let text = match &value {
+        let text = match value {
             ShownValue::Simple(text) => shortened(&reader.choice(collection, member, text), SHORT),
             other => other.short(),
         };

@@ -22,6 +22,7 @@ CREATE TABLE changes (
 CREATE UNIQUE INDEX changes_by_item ON changes (item_id, version);
 CREATE INDEX changes_by_time ON changes (collection, time, item_id);
 CREATE INDEX changes_by_removal ON changes (collection, item_id) WHERE kind = 'deleted';
+CREATE INDEX changes_of_deletions ON changes (collection, sequence) WHERE kind = 'deleted';
 CREATE INDEX changes_by_collection ON changes (collection, sequence);
 
 -- Members of a usual size are not compressed, larger ones with lz4 if the server has it: the default

@@ -221,11 +221,13 @@ impl ChangeLog for PastReads {
     async fn latest(
         &self,
         collection: Collection,
+        only_deletions: bool,
         before: Sequence,
         limit: u64,
     ) -> Result<Vec<LoggedChange>> {
-        let dialect = self.engine.dialect();
-        let statement = change_log::latest_statement(dialect, collection, before, limit);
+        let selected = (collection, only_deletions);
+        let statement =
+            change_log::latest_statement(self.engine.dialect(), selected, before, limit);
         self.engine.query("latest", ReadMode::QUICK, statement, change_log::changes).await
     }
 

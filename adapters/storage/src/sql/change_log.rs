@@ -72,14 +72,15 @@ pub(crate) fn page(rows: &[QueryResult], after: Sequence, mark: i64) -> DbResult
     Ok(Some(LogPage { changes, read_to }))
 }
 
-/// The last changes of a collection before a number, the newest first.
+/// The last changes of a collection before a number, or its deletions, the newest first.
 pub(crate) fn latest_statement(
     dialect: &Dialect,
-    collection: Collection,
+    (collection, only_deletions): (Collection, bool),
     before: Sequence,
     limit: u64,
 ) -> Statement {
-    let text = of(collection) + " AND sequence < $1 ORDER BY sequence DESC LIMIT $2";
+    let kind = if only_deletions { " AND kind = 'deleted'" } else { "" };
+    let text = of(collection) + kind + " AND sequence < $1 ORDER BY sequence DESC LIMIT $2";
     dialect.statement(&text, [before.0.into(), clamped(limit).into()])
 }
 
@@ -147,10 +148,12 @@ mod tests {
         connection.execute_batch(schema(&SQLITE)).unwrap();
         let files = Collection::known("files");
         let between = of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
-        let latest = latest_statement(&SQLITE, files, Sequence(9), 25).sql;
+        let [latest, deletions] =
+            [false, true].map(|only| latest_statement(&SQLITE, (files, only), Sequence(9), 25).sql);
         for (statement, expected) in [
-            (between, "(collection=? AND rowid>? AND rowid<?)"),
-            (latest, "(collection=? AND rowid<?)"),
+            (between, "changes_by_collection (collection=? AND rowid>? AND rowid<?)"),
+            (latest, "changes_by_collection (collection=? AND rowid<?)"),
+            (deletions, "changes_of_deletions (collection=? AND rowid<?)"),
         ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
             let count = plan.parameter_count();
@@ -158,7 +161,7 @@ mod tests {
             let steps = plan.query_map(parameters, |row| row.get::<_, String>("detail")).unwrap();
             let steps: Vec<_> = steps.map(Result::unwrap).collect();
             let [step] = steps.as_slice() else { panic!("{steps:?}") };
-            assert!(step.contains(&format!("changes_by_collection {expected}")), "{step}");
+            assert!(step.contains(expected), "{step}");
         }
     }
 }

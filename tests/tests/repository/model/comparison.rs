@@ -8,7 +8,7 @@ use application::{
     ListedPage, RepositoryError, Scope, Sequence, ShownItem, ValueCounts, WriteMetadata,
 };
 use domain::predicate::{Operand, Subject, Test};
-use domain::{Collection, Found, ItemId, Predicate, Version};
+use domain::{Collection, Found, ItemId, Predicate, Version, WriteOperation};
 
 use super::body::ODD_NAME;
 use super::history::{History, now};
@@ -418,8 +418,13 @@ impl History<'_> {
         for before in [Sequence(i64::MAX), after] {
             let all = self.model.log.iter().rev();
             let all = all.filter(|it| it.collection == collection && it.sequence < before);
-            let latest: Vec<_> = all.take(usize::try_from(limit).unwrap()).cloned().collect();
-            assert_eq!(changes.latest(collection, before, limit).await, Ok(latest));
+            for only_deletions in [false, true] {
+                let all = all.clone();
+                let all = all.filter(|it| !only_deletions || it.kind == WriteOperation::Delete);
+                let latest: Vec<_> = all.take(usize::try_from(limit).unwrap()).cloned().collect();
+                let found = changes.latest(collection, only_deletions, before, limit).await;
+                assert_eq!(found, Ok(latest));
+            }
         }
         self.compare_end_of_log().await;
     }
