@@ -23,6 +23,7 @@ mod histories;
 mod history;
 mod hypermedia;
 mod idempotency;
+mod labels;
 mod life_cycle;
 mod link_headers;
 mod lost_database;
