@@ -15,7 +15,8 @@ pub struct BuiltInRule {
     pub about: About<'static>,
     /// The members it reads. The rule is not evaluated while one of them is unreadable.
     pub fields: &'static [&'static str],
-    /// The other items it needs, at most [`Lookup::MOST`].
+    /// The other items it needs, at most [`Lookup::MOST`]. It is asked until it returns no more than
+    /// the transition has results of: a key may depend on an earlier result.
     pub lookups: fn(&Transition<'_>) -> Result<Vec<Lookup>, Violation>,
     /// Passes or refuses the write. The violation names the field to fix.
     pub check: fn(&Transition<'_>) -> Result<(), Violation>,

@@ -26,6 +26,7 @@ mod schema;
 mod watch;
 pub mod yaml;
 
+pub use lookup_target::Lookups;
 pub use reloadable::{FileContent, ReloadableFiles};
 pub use schema::schema;
 pub use watch::{FailedReloads, Readings, Watches};

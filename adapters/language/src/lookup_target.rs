@@ -1,14 +1,14 @@
-//! Target of a lookup: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`.
+//! Targets of lookups: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`.
 
-use domain::Collection;
 use domain::proposal::FIELDS;
+use domain::{Collection, Lookup};
 
-use crate::error::ErrorCollector;
+use crate::error::{ErrorCollector, Located};
 use crate::expression::{
     Expression, ExpressionError, KEY, LookupBy, LookupTarget, Shape, Variables,
 };
-use crate::keys::{did_you_mean, known_words};
-use crate::yaml::Scalar;
+use crate::keys::{self, Keys, did_you_mean, known_words};
+use crate::yaml::{MappingEntry, Scalar};
 
 /// Splits at `=`: the member, without quotes, and the rest. Without a member, returns the whole
 /// text.
@@ -50,14 +50,129 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
     })
 }
 
-impl LookupTarget {
-    /// Reads a target whose key has these variables and may use the `earlier` lookups.
+/// The lookups under a key `lookup`.
+pub struct Lookups<'a> {
+    /// The variables of all lookups: an expression may name one that has an error.
+    pub variables: Vec<(String, Shape)>,
+    /// Those without errors, in the order in which they are made.
+    pub targets: Vec<(String, LookupTarget)>,
+    /// The texts of these.
+    pub texts: Vec<&'a Scalar>,
+}
+
+/// The text of a lookup, whose key is not compiled yet.
+struct Written<'a> {
+    text: &'a Scalar,
+    collection: Option<Collection>,
+    by: LookupBy,
+    offset: usize,
+}
+
+impl<'a> Lookups<'a> {
+    /// Reads lookups whose keys have these variables and may use earlier lookups. `misnamed` returns
+    /// the reason why a name is not allowed.
     pub fn read(
-        scalar: &Scalar,
+        keys: &Keys<'a>,
         variables: Variables,
-        earlier: &[(String, Self)],
+        misnamed: impl Fn(&str) -> Option<String>,
         errors: &mut ErrorCollector<'_>,
-    ) -> (Shape, Option<Self>) {
+    ) -> Self {
+        let (mut names, mut in_keys, mut written) = (Vec::new(), Vec::new(), Vec::new());
+        let entries =
+            keys.get("lookup").and_then(|node| errors.take(keys::entries(node, "`lookup`")));
+        for (index, MappingEntry { key, place, value }) in
+            entries.unwrap_or_default().iter().enumerate()
+        {
+            if index == Lookup::MOST {
+                let reason = format!("at most {} lookups are allowed; remove some", Lookup::MOST);
+                errors.add(*place, reason);
+                break;
+            }
+            let reason = misnamed(key);
+            // Such a name must not hide a variable from the keys.
+            let in_key = if reason.is_some() { String::new() } else { key.clone() };
+            if let Some(reason) = reason {
+                errors.add(*place, reason);
+            }
+            let text = errors.take(keys::expression(value, key));
+            let of = text.and_then(|text| Written::read(text, errors));
+            let shape = of.as_ref().map_or(Shape::Many, |of| of.by.shape());
+            names.push((key.clone(), shape));
+            in_keys.push((in_key, shape));
+            written.push(of);
+        }
+        let values: Vec<_> = written
+            .iter()
+            .map(|of| of.as_ref().and_then(|of| of.value(variables, &in_keys, errors)))
+            .collect();
+        let used: Vec<_> = values
+            .iter()
+            .map(|value| value.as_ref().map(Expression::lookups).unwrap_or_default())
+            .collect();
+        let mut lookups = Self { variables: names, targets: Vec::new(), texts: Vec::new() };
+        for (place, (of, value)) in written.into_iter().zip(values).enumerate() {
+            let Some((of, value)) = of.zip(value) else { continue };
+            let text = of.text;
+            let checked = lookups.check(place, of, value, (variables, &used));
+            if let Some(target) = errors.take(checked).flatten() {
+                lookups.targets.push((lookups.variables[place].0.clone(), target));
+                lookups.texts.push(text);
+            }
+        }
+        lookups
+    }
+
+    fn check(
+        &self,
+        place: usize,
+        of: Written<'_>,
+        value: Expression,
+        (variables, used): (Variables, &[Vec<(usize, usize)>]),
+    ) -> Result<Option<LookupTarget>, Located> {
+        let Written { text, collection, by, offset } = of;
+        let located = |error: ExpressionError| (text.place_of(offset + error.offset), error.reason);
+        let target = match (self.disorder(place, used), collection) {
+            (Some(error), _) => return Err(located(error)),
+            (None, None) => return Ok(None),
+            (None, Some(collection)) => LookupTarget { collection, by, value, offset },
+        };
+        // After an error, the places of the others are unknown.
+        if self.targets.len() == place {
+            target.check_key(variables, &self.targets).map_err(located)?;
+        }
+        Ok(Some(target))
+    }
+
+    /// Returns an error if a key uses a lookup that is not made before it.
+    fn disorder(&self, place: usize, used: &[Vec<(usize, usize)>]) -> Option<ExpressionError> {
+        let (later, offset) = used[place].iter().copied().find(|(other, _)| *other >= place)?;
+        let [own, other] = [place, later].map(|place| &self.variables[place].0);
+        let reason = if later == place {
+            format!("the key of `{own}` uses `{own}` itself; it may use earlier lookups only")
+        } else if needs(later, place, used, &mut [false; Lookup::MOST]) {
+            format!("`{own}` needs `{other}`, which needs `{own}`; change one of their keys")
+        } else {
+            format!(
+                "`{other}` is looked up later than `{own}`, whose key uses it; move `{other}` before `{own}`"
+            )
+        };
+        Some(ExpressionError { offset, reason })
+    }
+}
+
+/// Returns whether the key of a lookup uses another one, perhaps over several steps.
+fn needs(
+    from: usize,
+    to: usize,
+    used: &[Vec<(usize, usize)>],
+    is_seen: &mut [bool; Lookup::MOST],
+) -> bool {
+    let is_new = !std::mem::replace(&mut is_seen[from], true);
+    is_new && used[from].iter().any(|(next, _)| *next == to || needs(*next, to, used, is_seen))
+}
+
+impl<'a> Written<'a> {
+    fn read(scalar: &'a Scalar, errors: &mut ErrorCollector<'_>) -> Option<Self> {
         let text = scalar.text.as_str();
         let end = text.trim_end().strip_suffix(']');
         let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
@@ -65,7 +180,7 @@ impl LookupTarget {
                 "`{text}` is not a lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`"
             );
             errors.add(scalar.place, reason);
-            return (Shape::Many, None);
+            return None;
         };
         let collection = Collection::named(name.trim());
         if collection.is_none() {
@@ -78,19 +193,25 @@ impl LookupTarget {
             Some("parent") => LookupBy::Parent,
             Some(name) => LookupBy::Member(name.into()),
         };
-        let shape = by.shape();
         if let Some(reason) = collection.and_then(|collection| impossible(collection, &by)) {
             errors.add(scalar.place_of(name.len() + 1), reason);
         }
         let offset = name.len() + 1 + inside.len() - value.len();
-        let place = |error: ExpressionError| (scalar.place_of(offset + error.offset), error.reason);
-        let value = Expression::compile_with(variables, value, KEY, &Self::variables(earlier));
-        let target = errors.take(value.map_err(place)).zip(collection);
-        let target = target.map(|(value, collection)| Self { collection, by, value, offset });
-        let is_sound = |target: &Self| {
-            errors.take(target.check_key(variables, earlier).map_err(place)).is_some()
-        };
-        (shape, target.filter(is_sound))
+        Some(Self { text: scalar, collection, by, offset })
+    }
+
+    fn value(
+        &self,
+        variables: Variables,
+        names: &[(String, Shape)],
+        errors: &mut ErrorCollector<'_>,
+    ) -> Option<Expression> {
+        let text = self.text.text.trim_end();
+        let source = text.get(self.offset..text.len() - 1).unwrap_or_default();
+        let value = Expression::compile_with(variables, source, KEY, names);
+        errors.take(
+            value.map_err(|error| (self.text.place_of(self.offset + error.offset), error.reason)),
+        )
     }
 }
 

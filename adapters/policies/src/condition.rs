@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use domain::predicate::{Operand, Related, RelatedKey, RelatedValue, Subject};
-use domain::{Collection, Lookup, Predicate, WriteContext};
+use domain::{Collection, Predicate, WriteContext};
+use language::Lookups;
 use language::error::ErrorCollector;
 use language::expression::{
     Condition, Expression, LookupBy, LookupTarget, Variable, Variables, is_taken,
 };
-use language::keys::{self, Keys, LONGEST_NAME};
-use language::yaml::MappingEntry;
+use language::keys::{Keys, LONGEST_NAME};
 
 /// The condition of a policy or role, before a caller is known.
 #[derive(Debug, Default)]
@@ -167,30 +167,16 @@ fn lookups(
     keys: &Keys<'_>,
     errors: &mut ErrorCollector<'_>,
 ) -> Option<Vec<(String, LookupTarget)>> {
-    let (mut targets, errors_before) = (Vec::new(), errors.count());
-    let entries = keys.get("lookup").and_then(|node| errors.take(keys::entries(node, "`lookup`")));
-    for (index, MappingEntry { key, place, value }) in
-        entries.unwrap_or_default().iter().enumerate()
-    {
-        if index == Lookup::MOST {
-            let reason = format!("at most {} lookups are allowed; remove some", Lookup::MOST);
-            errors.add(*place, reason);
-            break;
-        }
-        let is_name = key.len() <= LONGEST_NAME
-            && key.starts_with(|first: char| first.is_ascii_alphabetic())
-            && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if !is_name || is_taken(key) || Variables::OF_A_CHANGE.are_named(key) {
-            let reason = format!(
-                "`{key}` cannot name a lookup; use another word of letters, digits and `_`"
-            );
-            errors.add(*place, reason);
-        }
-        let scalar = errors.take(keys::expression(value, key));
-        let variables = Variables::OF_AN_ITEM;
-        let target =
-            scalar.and_then(|scalar| LookupTarget::read(scalar, variables, &targets, errors).1);
-        targets.extend(target.map(|target| (key.clone(), target)));
-    }
-    (errors.count() == errors_before).then_some(targets)
+    let errors_before = errors.count();
+    let misnamed = |name: &str| {
+        let is_name = name.len() <= LONGEST_NAME
+            && name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_free = is_name && !is_taken(name) && !Variables::OF_A_CHANGE.are_named(name);
+        (!is_free).then(|| {
+            format!("`{name}` cannot name a lookup; use another word of letters, digits and `_`")
+        })
+    };
+    let lookups = Lookups::read(keys, Variables::OF_AN_ITEM, misnamed, errors);
+    (errors.count() == errors_before).then_some(lookups.targets)
 }

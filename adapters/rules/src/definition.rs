@@ -1,11 +1,12 @@
 //! Converts an element of `rules:` to a rule.
 
-use domain::{Collection, Lookup, Severity, WriteOperation};
+use domain::{Collection, Severity, WriteOperation};
+use language::Lookups;
 use language::effective::Effective;
 use language::error::ErrorCollector;
-use language::expression::{BOOLEAN, Expression, LookupTarget, STRING, Shape, Variables, is_taken};
-use language::keys::{self, Keys, LONGEST_NAME};
-use language::yaml::{MappingEntry, Node};
+use language::expression::{BOOLEAN, Expression, STRING, Variables, is_taken};
+use language::keys::{Keys, LONGEST_NAME};
+use language::yaml::Node;
 
 use crate::file_format::RULE;
 use crate::file_rule::{FileRule, Message, RuleField};
@@ -28,7 +29,9 @@ pub(crate) fn read(
 ) -> Option<(Box<str>, Option<FileRule>)> {
     let errors_before = errors.count();
     let keys = Keys::of(node, &RULE, Some(&[]), errors)?;
-    let (variables, targets, mut notes) = lookups(&keys, errors);
+    let lookups = Lookups::read(&keys, Variables::OF_A_WRITE, misnamed, errors);
+    let (mut notes, variables) = (Notes::of_keys(&lookups), lookups.variables);
+    let targets = lookups.targets.into_iter().map(|(_, target)| target).collect();
     let mut compile = |key, wanted| {
         let scalar = keys.scalar(key)?;
         let compiled = Expression::compile(&scalar.text, wanted, &variables)
@@ -98,37 +101,6 @@ fn operations(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<WriteOper
         operations.push(operation);
     }
     operations
-}
-
-/// Returns the variables of all lookups (an expression may name one that has an error), the valid
-/// lookups, and notes on their expressions.
-fn lookups(
-    keys: &Keys<'_>,
-    errors: &mut ErrorCollector<'_>,
-) -> (Vec<(String, Shape)>, Vec<LookupTarget>, Notes) {
-    let (mut variables, mut targets, mut notes) = (Vec::new(), Vec::new(), Notes::default());
-    let entries = keys.get("lookup").and_then(|node| errors.take(keys::entries(node, "`lookup`")));
-    for (index, MappingEntry { key, place, value }) in
-        entries.unwrap_or_default().iter().enumerate()
-    {
-        if index == Lookup::MOST {
-            errors.add(*place, format!("a rule may have at most {} lookups", Lookup::MOST));
-            break;
-        }
-        if let Some(reason) = misnamed(key) {
-            errors.add(*place, reason);
-        }
-        let scalar = errors.take(keys::expression(value, key));
-        let (shape, target) = scalar.map_or((Shape::Many, None), |scalar| {
-            // Keys of lookups cannot use other lookups.
-            let read = LookupTarget::read(scalar, Variables::OF_A_WRITE, &[], errors);
-            read.1.iter().for_each(|target| notes.add(&target.value, scalar, target.offset));
-            read
-        });
-        variables.push((key.clone(), shape));
-        targets.extend(target);
-    }
-    (variables, targets, notes)
 }
 
 pub(crate) fn misnamed(name: &str) -> Option<String> {

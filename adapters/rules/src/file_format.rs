@@ -73,7 +73,7 @@ pub(crate) static RULE: Table = Table::closed("a rule").with(&[
     key(
         "lookup",
         Named(None, &Expression),
-        "Other items that it needs, by the name of a variable: 'COLLECTION[ID]', 'COLLECTION[MEMBER = VALUE]' or 'COLLECTION[parent = ID]'.",
+        "Other items that it needs, by the name of a variable: 'COLLECTION[ID]', 'COLLECTION[MEMBER = VALUE]' or 'COLLECTION[parent = ID]'. ID and VALUE may use earlier ones.",
     ),
 ]);
 

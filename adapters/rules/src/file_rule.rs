@@ -59,6 +59,10 @@ pub(crate) enum Message {
     Computed { expression: Expression, source: Box<str> },
 }
 
+const fn is_whole(found: &Found) -> bool {
+    matches!(found, Found::Items(_))
+}
+
 pub(crate) type Failure = (&'static str, EvaluationError);
 
 pub(crate) enum CheckOutcome {
@@ -116,16 +120,45 @@ impl FileRule {
         }
     }
 
+    /// Returns the lookups that follow the results so far, up to the first whose key uses the
+    /// result of one of them.
     pub(crate) fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<Vec<Lookup>> {
-        if self.targets.is_empty() {
-            return Ok(Vec::new());
+        let known = scope.found.len();
+        let next = self.targets.get(known..).unwrap_or_default();
+        let is_guarded_off = known == 0 && !next.is_empty() && !self.holds(false, scope, meter)?;
+        let mut lookups = Vec::with_capacity(next.len());
+        for target in next {
+            let used = target.value.lookups();
+            if !is_guarded_off && used.iter().any(|(place, _)| *place >= known) {
+                break;
+            }
+            let mut key = LookupKey::Nothing;
+            if !is_guarded_off && self.have_found(&used, scope)? {
+                key = target.key(scope, meter)?;
+            }
+            let (collection, without) = (target.collection, scope.context.id);
+            lookups.push(Lookup { collection, key, without });
         }
-        let is_guarded_off = !self.holds(false, scope, meter)?;
-        let lookup = |target: &LookupTarget| {
-            let key = if is_guarded_off { LookupKey::Nothing } else { target.key(scope, meter)? };
-            Ok(Lookup { collection: target.collection, key, without: scope.context.id })
-        };
-        self.targets.iter().map(lookup).collect()
+        Ok(lookups)
+    }
+
+    /// Returns whether each of these lookups has found an item.
+    fn have_found(&self, used: &[(usize, usize)], scope: &Scope<'_>) -> Outcome<bool> {
+        for (place, _) in used {
+            if complete(&self.variables[*place].0, scope.found.get(*place))?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Evaluates the keys of all lookups with given results.
+    fn evaluate_keys(&self, scope: &Scope<'_>, found: &[Found]) -> Outcome<()> {
+        let (meter, mut known) = (Meter::of(CostLimit::Lookups), 0);
+        while let Some(found) = found.get(..known).filter(|_| known < self.targets.len()) {
+            known += self.look_up(&Scope { found, ..*scope }, &meter)?.len();
+        }
+        Ok(())
     }
 
     /// Evaluates the guard in one of two phases: before the lookups and after. Returns `true` in
@@ -183,7 +216,6 @@ impl FileRule {
 
     /// Returns whether expressions see results of lookups: only if all of them are complete.
     fn knows_others(&self, found: &[Found]) -> bool {
-        let is_whole = |found: &Found| matches!(found, Found::Items(_));
         !self.targets.is_empty() && found.len() == self.targets.len() && found.iter().all(is_whole)
     }
 
@@ -208,9 +240,9 @@ impl FileRule {
         found: &[Found],
     ) -> Result<(), String> {
         // The case supplies the results, but the keys must still evaluate.
-        self.look_up(&self.scope(transition), &Meter::of(CostLimit::Lookups))
+        self.evaluate_keys(&self.scope(transition), found)
             .map_err(|error| self.undecided(error, false))
-            .and_then(|_| {
+            .and_then(|()| {
                 let meter = Meter::of(CostLimit::Verdict);
                 self.check_by(&meter, &transition.knowing(found), false)
             })
@@ -266,12 +298,13 @@ impl Rule for FileRule {
     /// Returns one lookup per target, in order. If the guard is false, all of them are empty.
     async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
         // Even an empty evaluation would use a unit of the task's cooperative budget.
-        if self.targets.is_empty() {
+        if self.targets.len() == transition.found.len() {
             return Ok(Vec::new());
         }
         let look_up = |meter: &Meter| self.look_up(&self.scope(transition), meter);
         let lookups = evaluation::run(CostLimit::Lookups, look_up).await;
-        lookups.map_err(|error| self.undecided(error, false))
+        let hides_reason = transition.found.iter().any(is_whole);
+        lookups.map_err(|error| self.undecided(error, hides_reason))
     }
 
     async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {

@@ -1,5 +1,6 @@
 //! Notes on the expressions of a rule, with their positions in the file.
 
+use language::Lookups;
 use language::error::Location;
 use language::expression::{DateUse, Expression, MemberRead, Variable, date};
 use language::yaml::Scalar;
@@ -25,6 +26,14 @@ pub(crate) struct DateMisuse {
 }
 
 impl Notes {
+    pub fn of_keys(lookups: &Lookups<'_>) -> Self {
+        let mut notes = Self::default();
+        for ((_, target), text) in lookups.targets.iter().zip(&lookups.texts) {
+            notes.add(&target.value, text, target.offset);
+        }
+        notes
+    }
+
     pub fn add(&mut self, expression: &Expression, scalar: &Scalar, start: usize) {
         let reads = expression.reads().into_iter().filter(|read| read.name != "id");
         self.reads.extend(reads.map(|MemberRead { of, name, offset }| NotedRead {

@@ -39,7 +39,8 @@ pub trait Rule: Send + Sync {
     /// The members it reads. It is not evaluated while one of them is unreadable.
     fn fields(&self) -> Vec<&str>;
 
-    /// The other items it needs, at most [`Lookup::MOST`].
+    /// The other items it needs, at most [`Lookup::MOST`] in all: those after the results in
+    /// `transition`, as far as these determine them. Empty if all are known.
     async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation>;
 
     async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation>;
@@ -62,7 +63,8 @@ impl Rule for BuiltInRule {
     }
 
     async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
-        (self.lookups)(transition)
+        let lookups = (self.lookups)(transition)?;
+        Ok(lookups.into_iter().skip(transition.found.len()).collect())
     }
 
     async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {

@@ -128,20 +128,23 @@ impl ResourceService {
             return Ok(None);
         }
         let (mut found, mut is_about_unseen) = (Vec::new(), false);
-        let outcome = match rule.lookups(transition).await {
-            Ok(lookups) => {
-                let caller = transition.context.caller.clone().into();
-                let permissions = self.access.permissions(&caller);
-                is_about_unseen = lookups.iter().any(|lookup| {
-                    !permissions.has_all(lookup.collection, Operation::Read)
-                        || permissions.visible(lookup.collection).is_some()
-                });
-                for lookup in lookups {
-                    found.push(decision.look_up(lookup, about.severity).await?);
+        let outcome = loop {
+            let lookups = match rule.lookups(&transition.knowing(&found)).await {
+                Ok(lookups) if lookups.is_empty() => {
+                    break rule.check(&transition.knowing(&found)).await;
                 }
-                rule.check(&transition.knowing(&found)).await
+                Ok(lookups) => lookups,
+                Err(violation) => break Err(violation),
+            };
+            let caller = transition.context.caller.clone().into();
+            let permissions = self.access.permissions(&caller);
+            is_about_unseen |= lookups.iter().any(|lookup| {
+                !permissions.has_all(lookup.collection, Operation::Read)
+                    || permissions.visible(lookup.collection).is_some()
+            });
+            for lookup in lookups {
+                found.push(decision.look_up(lookup, about.severity).await?);
             }
-            Err(violation) => Err(violation),
         };
         let mut violation = outcome.err();
         let is_about_hidden = visible.is_some_and(|visible| !visible.is_whole());

@@ -18,6 +18,19 @@ pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
         .ok_or_else(|| is_not(text.as_str(), "not a decimal number such as 12.10"))
 }
 
+/// Splits money such as `24500000.00 PHP` into its amount and its currency, by the form of ISO 4217.
+pub(super) fn amount<'v>(value: &'v Val<'_>, meter: &Meter) -> Outcome<(Decimal, &'v str)> {
+    const WANTED: &str = "not an amount of money such as 24500000.00 PHP";
+    meter.charge(CONVERSION)?;
+    let text = value.as_string()?;
+    let is_currency =
+        |code: &str| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    text.split_once(' ')
+        .filter(|(_, currency)| is_currency(currency))
+        .and_then(|(amount, currency)| Some((numbers::decimal_of_text(amount)?, currency)))
+        .ok_or_else(|| is_not(text, WANTED))
+}
+
 pub(super) fn integer<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     let integer = match value {

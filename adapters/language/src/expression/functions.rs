@@ -14,8 +14,8 @@ use super::kinds::{
 use super::meter::{CONVERSION, Meter, NODE, ZONE};
 use super::operator::Operator;
 use super::value::{ELEMENT, StringVal, Val};
-use super::{Outcome, conversions, dates, numbers};
-use Run::{Between, Extreme, Later, One, PartOf, Selector, Two};
+use super::{Outcome, conversions, dates, identifiers, numbers};
+use Run::{Between, Extreme, Identifies, Later, One, PartOf, Selector, Two};
 use Style::{Both, Global, Method};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,7 @@ enum Run {
     One(for<'a> fn(&Val<'a>, &Meter) -> Outcome<Val<'a>>),
     Two(for<'a> fn(&Val<'a>, &Val<'a>, &Meter) -> Outcome<Val<'a>>),
     PartOf(fn(&str, &str) -> bool),
+    Identifies(fn(&str) -> bool),
     Between(fn(Date, Date) -> i64),
     Later(fn(Date, i64) -> Outcome<Date>),
     Selector(fn(Time) -> i64, Option<fn(&SignedDuration) -> i64>),
@@ -116,6 +117,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     // Money.
     function("decimal", Global, &[NUMERIC], DECIMAL, One(decimal)),
     function("round", Global, &[NUMERIC, INTEGER], DECIMAL, Two(round)),
+    function("amount", Global, &[STRING], DECIMAL, One(amount)),
+    function("currency", Global, &[STRING], STRING, One(currency)),
+    // Identifiers.
+    function("orcid", Global, &[STRING], BOOLEAN, Identifies(identifiers::is_orcid)),
+    function("ror", Global, &[STRING], BOOLEAN, Identifies(identifiers::is_ror)),
+    function("doi", Global, &[STRING], BOOLEAN, Identifies(identifiers::is_doi)),
     // Lists.
     function("sum", Both, &[LIST], DECIMAL, One(sum)),
     function("min", Both, &[LIST], ANY, Extreme(Ordering::is_lt)),
@@ -141,6 +148,11 @@ impl Function {
                 let (text, part) = (first.as_string()?, second.as_string()?);
                 meter.charge(text.len() + part.len())?;
                 Ok(Val::Boolean(is_part(text, part)))
+            }
+            Identifies(is_one) => {
+                let text = first.as_string()?;
+                meter.charge(CONVERSION + text.len())?;
+                Ok(Val::Boolean(is_one(text)))
             }
             Between(count) => {
                 meter.charge(2 * CONVERSION)?;
@@ -277,6 +289,15 @@ fn decimal<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
 
 fn round<'a>(value: &Val<'a>, digits: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     numbers::round(conversions::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
+}
+
+fn amount<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    conversions::amount(value, meter).map(|(amount, _)| Val::Decimal(amount))
+}
+
+fn currency<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    let (_, currency) = conversions::amount(value, meter)?;
+    Val::made_string(meter, currency)
 }
 
 fn sum<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {

@@ -75,6 +75,17 @@ impl Expression {
         is_used
     }
 
+    /// Returns the lookups that the expression uses, with their offsets.
+    pub fn lookups(&self) -> Vec<(usize, usize)> {
+        let mut lookups = Vec::new();
+        self.root.visit(&mut Vec::new(), &mut |node, _| {
+            if let Term::Variable(Variable::Lookup(place), offset) = node {
+                lookups.push((*place, *offset));
+            }
+        });
+        lookups
+    }
+
     /// Returns the result of a condition if it is constant. `has_old` says if `old` is an item;
     /// `None` allows both.
     pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {

@@ -16,6 +16,7 @@ mod conversions;
 mod dates;
 mod evaluate;
 mod functions;
+mod identifiers;
 mod inspect;
 mod kinds;
 mod lookup;

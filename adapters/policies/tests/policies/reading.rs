@@ -119,6 +119,16 @@ fn each_error_of_a_policy_has_its_location_and_fix() {
             (OWN, "self.title.size() == 3", "6:9: "),
             (OWN, "old.title == self.title", "6:9: there is no variable `old`"),
             (OWN, "'true'\n  lookup: {meta: 'files[self.id]'}", "7:12: cannot name a lookup"),
+            (
+                OWN,
+                "'true'\n  lookup: {a: 'files[b.x]', b: 'files[self.x]'}",
+                "7:22: move `b` before `a`",
+            ),
+            (
+                OWN,
+                "'true'\n  lookup: {a: 'files[x = self.x]', b: 'files[latest(a).x]'}",
+                "7:53: `latest` cannot be used on items in this way in a policy",
+            ),
             ("[patch]", "[read, patch]\n  change: 'true'", "5:11: not of read"),
         ],
     );

@@ -25,6 +25,11 @@ rules:
   lookup: {one: 'proposals[parent]', many: 'lib[parent = parent]'}
   check: one != null && one.id == parent && size(many) == 2 && many[0].parent == parent && many[0].id != many[1].id && self.id != many[0].id
   message: does not fit
+- id: chain
+  group: files
+  lookup: {proposal: 'proposals[self.proposal_id]', programme: 'proposedprograms[proposal.program_id]'}
+  check: programme == null || programme.open
+  message: is closed
 cases:
 ";
 
@@ -53,6 +58,12 @@ fn cases_are_judged_as_writes() {
         "rule: cross, self: {}, parent: ID, lookup: {one: {id: ID}, MANY}, expect: pass",
         "rule: cross, self: {}, parent: ID, one: {id: ID}, MANY, expect: pass",
         "rule: cross, self: {}, parent: ID, one: null, MANY, expect: fail",
+        "rule: chain, self: {proposal_id: ID}, proposal: {program_id: ID}, programme: {open: true}, expect: pass",
+        "rule: chain, self: {proposal_id: ID}, proposal: {program_id: ID}, programme: {open: false}, expect: fail",
+        "rule: chain, self: {proposal_id: ID}, proposal: {program_id: ID}, programme: null, expect: pass",
+        "rule: chain, self: {proposal_id: ID}, proposal: null, programme: null, expect: pass",
+        // The key cannot be evaluated.
+        "rule: chain, self: {proposal_id: ID}, proposal: {}, programme: null, expect: fail",
     ] {
         let case = case.replace("MANY", "many: [{parent: ID}, {}]");
         let report = run(&case.replace("ID", "01980000-0000-7000-8000-000000000001"));
@@ -64,5 +75,5 @@ fn cases_are_judged_as_writes() {
 fn a_report_has_the_place_and_the_message_of_its_case() {
     let report = run("rule: open, self: {status: closed}, expect: pass");
     assert!(!report.passed);
-    assert_eq!(report.line, "WRONG rules.yaml:15: open: n: fail, expected pass: must be open");
+    assert_eq!(report.line, "WRONG rules.yaml:20: open: n: fail, expected pass: must be open");
 }

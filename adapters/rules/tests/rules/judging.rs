@@ -54,10 +54,14 @@ fn detail(rule: &dyn Rule, after: &str, found: &[Found]) -> Option<String> {
     block_on(rule.check(&transition)).err().map(|violation| violation.detail)
 }
 
-/// The lookups of a rule for a create, or why there are none.
+/// The first lookups of a rule for a create, or why there are none.
 fn lookups(rule: &dyn Rule, after: &str) -> Result<Vec<Lookup>, String> {
+    lookups_after(rule, after, &[])
+}
+
+fn lookups_after(rule: &dyn Rule, after: &str, found: &[Found]) -> Result<Vec<Lookup>, String> {
     let (after, context) = (members(after), context(WriteOperation::Create));
-    let transition = Transition { before: None, after: &after, context: &context, found: &[] };
+    let transition = Transition { before: None, after: &after, context: &context, found };
     block_on(rule.lookups(&transition)).map_err(|violation| violation.detail)
 }
 
@@ -182,6 +186,74 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     assert_eq!(lookups(&*rule, r#"{"n":7,"missing_or_null":null}"#), Ok(expected));
     let refused = lookups(&*rule, "{}").expect_err("a violation");
     assert!(refused.contains("could not be evaluated"), "{refused}");
+}
+
+const CHAIN: &str = "  when: has(self.proposal)
+  lookup:
+    proposal: proposals[self.proposal]
+    same: files[proposal = self.proposal]
+    programme: 'proposedprograms[has(proposal.program_id) ? proposal.program_id : null]'
+    scores: gadscores[proposal_id = latest(same).id]
+    leader: 'proposals[researcher_id = programme.leader]'
+  check: programme == null || size(leader) < 2
+  message: no";
+
+#[test]
+fn a_lookup_may_use_the_result_of_an_earlier_one() {
+    let rule = rule(CHAIN);
+    let of_proposal = format!(r#"{{"proposal":"{ID}"}}"#);
+    let (id, other) = (ItemId::parse(ID).expect("an id"), item("{}").id);
+    let member =
+        |name: &str, value: &str| LookupKey::Member { name: name.into(), value: value.into() };
+    let items = |items: &[&str]| Found::Items(items.iter().map(|json| item(json)).collect());
+    let next = |found: &[Found]| lookups_after(&*rule, &of_proposal, found).expect("lookups");
+    let first = [lookup("proposals", LookupKey::Id(id)), lookup("files", member("proposal", ID))];
+    assert_eq!(next(&[]), first);
+    let mut found = vec![items(&[&format!(r#"{{"program_id":"{ID}"}}"#)]), items(&["{}"])];
+    let second = [
+        lookup("proposedprograms", LookupKey::Id(id)),
+        lookup("gadscores", member("proposal_id", &other.to_string())),
+    ];
+    assert_eq!(next(&found), second);
+    found.extend([items(&[r#"{"leader":7}"#]), items(&[])]);
+    assert_eq!(next(&found), [lookup("proposals", member("researcher_id", "7"))]);
+    found.push(items(&["{}"]));
+    assert_eq!(next(&found), []);
+    assert_eq!(detail(&*rule, &of_proposal, &found), None);
+    found[4] = items(&["{}", "{}"]);
+    assert_eq!(detail(&*rule, &of_proposal, &found).as_deref(), Some("no"));
+}
+
+#[test]
+fn a_lookup_that_finds_nothing_ends_its_chain() {
+    let rule = rule(CHAIN);
+    let of_proposal = format!(r#"{{"proposal":"{ID}"}}"#);
+    let (none, nothing) =
+        (Found::Items(Vec::new()), |collection| lookup(collection, LookupKey::Nothing));
+    let next = |found: &[Found]| lookups_after(&*rule, &of_proposal, found);
+    let mut found = vec![none.clone(); 2];
+    assert_eq!(next(&found), Ok(vec![nothing("proposedprograms"), nothing("gadscores")]));
+    found.extend([none.clone(), none.clone()]);
+    assert_eq!(next(&found), Ok(vec![nothing("proposals")]));
+    found.push(none.clone());
+    assert_eq!(detail(&*rule, &of_proposal, &found), None);
+    // A guard that is false ends all chains at once.
+    let all = ["proposals", "files", "proposedprograms", "gadscores", "proposals"].map(nothing);
+    assert_eq!(lookups(&*rule, "{}"), Ok(all.to_vec()));
+    // A member that is absent, and too many items, end no chain: the rule cannot be evaluated.
+    let found = [Found::Items(vec![item(&format!(r#"{{"program_id":"{ID}"}}"#))]), none];
+    let without = [
+        found.as_slice(),
+        &[Found::Items(vec![item(r#"{"name":"secret"}"#)]), Found::Items(Vec::new())],
+    ]
+    .concat();
+    let refused = next(&without).expect_err("a violation");
+    assert!(
+        refused.ends_with("counts as failed; the log of the service has the reason"),
+        "{refused}"
+    );
+    let refused = next(&[Found::TooLarge, Found::TooMany]).expect_err("a violation");
+    assert!(refused.contains("the lookup `proposal` found more than 4194304 bytes"), "{refused}");
 }
 
 #[test]

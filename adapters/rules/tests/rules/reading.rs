@@ -50,6 +50,12 @@ lookup: {a-b: 'files[self.x]'} => 8:12: `a-b` cannot name a lookup
 lookup: {a: 'files[id = self.x]'} => 8:22: write `files[ID]`
 lookup: {a: 'files[parent = self.x]'} => 8:22: have no parent
 lookup: {a: 'proposals[program = self.x]'} => 8:26: no field `program`; did you mean `program_id`?
+lookup: {proposal: 'proposals[self.x]', b: 'files[propsal.x]'} => 8:53: no variable `propsal`; did you mean `proposal`?
+lookup: {a: 'files[a.x]'} => 8:22: the key of `a` uses `a` itself
+lookup: {a: 'files[has(b.x) ? b.x : null]', b: 'files[self.x]'} => 8:26: move `b` before `a`
+lookup: {a: 'files[b.x]', b: 'files[a.x]'} => 8:22: `a` needs `b`, which needs `a`; change one of their keys
+lookup: {a: 'files[c.x]', b: 'files[a.x]', c: 'files[b.x]'} => 8:22: `a` needs `c`, which needs `a`
+lookup: {a: 'files[x = self.x]', b: 'files[a.x]'} => 8:46: must be a map, not a list
 "#;
 
 #[test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    About, Collection, Found, Lookup, LookupKey, Severity, Transition, Violation, WriteOperation,
+    About, Collection, Found, Lookup, LookupKey, Severity, Transition, Verdict, Violation,
+    WriteContext, WriteOperation,
 };
 
 use super::{FIRST, ResourceService, WRITE, codes, id, members, ruled_service, stored};
@@ -29,17 +30,26 @@ impl Rule for Test {
         vec!["bad"]
     }
 
+    /// The second lookup is for the item that the first one finds.
     async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
-        Ok(vec![Lookup {
-            collection: Collection::known("files"),
-            key: LookupKey::Parent(id(9)),
-            without: transition.context.id,
-        }])
+        let key = match transition.found {
+            [] => LookupKey::Parent(id(9)),
+            [Found::Items(items)] => {
+                items.first().map_or(LookupKey::Nothing, |item| LookupKey::Id(item.id))
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let (collection, without) = (Collection::known("files"), transition.context.id);
+        Ok(vec![Lookup { collection, key, without }])
     }
 
     async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
         match transition.found {
-            [Found::Items(items)] if items.is_empty() => Ok(()),
+            [Found::Items(first), Found::Items(second)]
+                if first.is_empty() && second.is_empty() =>
+            {
+                Ok(())
+            }
             _ => Err(Violation::of_member("bad", "test", "remove it")),
         }
     }
@@ -54,7 +64,7 @@ fn judged(group: &str, repository: MockItemRepository, severity: Severity) -> Re
 async fn a_decision_is_made_again_if_its_read_set_has_changed() {
     let mut repository = MockItemRepository::new();
     let mut looks = 0;
-    repository.expect_look_up().times(2).returning(move |_| {
+    repository.expect_look_up().times(3).returning(move |_| {
         looks += 1;
         let found = if looks == 1 { Vec::new() } else { vec![stored(2, 1, "{}").item] };
         Ok(Found::Items(found))
@@ -70,11 +80,35 @@ async fn a_decision_is_made_again_if_its_read_set_has_changed() {
 }
 
 #[tokio::test]
+async fn a_lookup_in_a_chain_is_part_of_the_read_set() {
+    let found = |lookup: &Lookup| {
+        Found::Items(match lookup.key {
+            LookupKey::Parent(_) => vec![stored(2, 1, "{}").item],
+            _ => Vec::new(),
+        })
+    };
+    let mut repository = MockItemRepository::new();
+    repository.expect_look_up().returning(move |lookup| Ok(found(lookup)));
+    let service = judged("files", repository, Severity::Error);
+    let (mut verdict, mut decision) = (Verdict::default(), service.decision());
+    let (after, context) = (members("{}"), WriteContext::any(WriteOperation::Create));
+    let transition = Transition { before: None, after: &after, context: &context, found: &[] };
+    let asked =
+        service.ask(&Test(Severity::Error), &transition, (&mut verdict, None), &mut decision);
+    assert_eq!(asked.await.unwrap().map(|found| found.len()), Some(2));
+    let mut read_set = decision.into_read_set();
+    read_set.sort_by_key(|read| read.found.len());
+    let [second, first] = &read_set[..] else { panic!("{read_set:?}") };
+    assert_eq!((&first.lookup.key, first.found.len()), (&LookupKey::Parent(id(9)), 1));
+    assert_eq!((&second.lookup.key, second.found.len()), (&LookupKey::Id(id(2)), 0));
+}
+
+#[tokio::test]
 async fn a_write_does_not_rest_on_what_only_warns() {
     let mut repository = MockItemRepository::new();
     repository
         .expect_look_up()
-        .once()
+        .times(2)
         .returning(|_| Ok(Found::Items(vec![stored(2, 1, "{}").item])));
     repository
         .expect_insert()

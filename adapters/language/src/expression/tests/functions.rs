@@ -37,6 +37,21 @@ fn regular_expressions() {
 }
 
 #[test]
+fn identifiers() {
+    all_hold(&[
+        "orcid('0000-0002-1825-0097') && !orcid('0000-0002-1825-0098') && !orcid(self.title)",
+        "orcid('https://orcid.org/0000-0002-1694-233X') && ror('https://ror.org/05dxps055') && !ror('05dxps056')",
+        "doi('10.1000/182') && doi('doi:10.1000/182') && doi('https://doi.org/10.1000/182') && !doi('10.1000')",
+    ]);
+    all_fail(
+        "
+        orcid(self.count) => orcid() takes a string, and `self.count` is an integer
+        doi(self.nothing) => doi() takes a string
+        ",
+    );
+}
+
+#[test]
 fn days() {
     all_hold(&[
         "days_between('2026-01-31', '2026-03-01') == 29 && days_between('2026-03-01', '2026-01-31') == -29",

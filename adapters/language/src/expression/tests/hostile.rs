@@ -72,6 +72,8 @@ fn exhausting() -> Vec<String> {
         "self.numbers.all(a, now.getHours('Asia/Manila') == 20)",
         "self.numbers.all(a, now.getHours('+0' + string(a) + ':30') == 20)",
         "self.numbers.all(a, now.getHours(self.s + string(a)) == 20 || true)",
+        "self.numbers.all(a, !orcid(self.big) && !ror(self.big) && !doi(self.big))",
+        "self.numbers.all(a, amount(string(a) + '.00 PHP') > 0 && currency('1 PHP') == 'PHP')",
         "self.numbers.all(a, timestamp('2026-01-01T0' + string(a) + ':00:00Z') < now)",
         "self.numbers.all(a, self.numbers[dyn(100000.0)] == 7)",
         "self.numbers.all(a, dyn(self.big) == dyn(self.big))",

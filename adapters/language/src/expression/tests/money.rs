@@ -29,6 +29,45 @@ fn decimals_are_exact() {
 }
 
 #[test]
+fn money_has_an_amount_and_a_currency() {
+    all_hold(&[
+        "amount('24500000.00 PHP') == 24500000 && currency('24500000.00 PHP') == 'PHP'",
+        "string(amount('0.10 USD')) == '0.10' && amount('0.10 USD') + amount('0.20 PHP') == decimal('0.3')",
+        "amount('-5 PHP') < 0 && sum(['1.50 PHP', '2.50 PHP'].map(price, amount(price))) == 4",
+        "amount('79228162514264337593543950335 PHP') > amount('79228162514264337593543950334 PHP')",
+    ]);
+    let item = |price: &str| format!(r#"{{"price": {price}}}"#);
+    for price in [
+        "\"\"",
+        "\"PHP\"",
+        "\"1\"",
+        "\"1 \"",
+        "\"1 php\"",
+        "\"1 PESO\"",
+        "\"1PHP\"",
+        "\"1  PHP\"",
+        "\"1 PHP \"",
+        "\"1 ₱₱₱\"",
+        "\"1 ₱\"",
+        "\"1,000.00 PHP\"",
+        "\"1. PHP\"",
+        "\"+1 PHP\"",
+        "\"1e3 PHP\"",
+        "\"PHP 1\"",
+        "\"１ PHP\"",
+        "\"79228162514264337593543950336 PHP\"",
+    ] {
+        for source in ["amount(self.price) > 0", "currency(self.price) == 'PHP'"] {
+            let reason = judge(source, &item(price)).unwrap_err().into_reason();
+            assert!(reason.contains("not an amount of money such as"), "{price}: {reason}");
+        }
+    }
+    let long = item(&format!("\"{} PHP\"", "9".repeat(100_000)));
+    assert!(judge("amount(self.price) > 0", &long).unwrap_err().into_reason().len() < 200);
+    all_fail("amount(self.count) > 0 => amount() takes a string, and `self.count` is an integer");
+}
+
+#[test]
 fn numbers_of_an_item_keep_their_digits() {
     for (number, holds) in [
         ("12.10", "self.n == 12.1 && decimal(self.n) == decimal('12.10')"),
