@@ -33,7 +33,7 @@ pub use admin::{Admin, SetLogFilter};
 pub use app::{HttpOptions, openapi_document, service};
 pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
-pub use explorer::Deployment;
+pub use explorer::{Deployment, item_title};
 pub use links::RESERVED_RULE_IDS;
 pub use metrics::{HttpMetrics, SharedRegistry};
 pub use middleware::access_log::{AccessLog, AccessLogWriter};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{ItemId, Transition, Verdict, VisibleMembers, WriteOperation};
+use domain::{Item, Transition, Verdict, VisibleMembers, WriteOperation};
 
 use super::ResourceService;
 use super::read_set::DecisionContext;
@@ -16,8 +16,8 @@ const AT_A_TIME: u64 = 50;
 
 #[derive(Debug)]
 pub struct Audited {
-    /// The items with violations.
-    pub remarked: Vec<(ItemId, Verdict)>,
+    /// The items with violations, as the caller sees them.
+    pub remarked: Vec<(Item, Verdict)>,
     pub examined: u64,
     /// How many items each rule applied to, by the rule's code.
     pub applied: BTreeMap<String, u64>,
@@ -48,7 +48,11 @@ impl ResourceService {
                 self.audit_item(caller, shown, &mut decision, &mut audited.applied).await?;
             hide_members(visible.as_ref(), &mut verdict);
             if !(verdict.errors.is_empty() && verdict.warnings.is_empty()) {
-                audited.remarked.push((listed.shown.item.id, verdict));
+                let mut item = listed.shown.item.clone();
+                if let Some(visible) = &visible {
+                    visible.apply(&mut item);
+                }
+                audited.remarked.push((item, verdict));
             }
         }
         Ok(audited)

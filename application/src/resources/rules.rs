@@ -150,9 +150,10 @@ impl ResourceService {
         let is_about_hidden = visible.is_some_and(|visible| !visible.is_whole());
         if let Some(violation) = &mut violation
             && (is_about_unseen || is_about_hidden)
-            && about.message.is_none()
+            && (about.message.is_none() || violation.undecided.is_some())
         {
-            // A computed message may quote items or members that the caller does not see.
+            // A computed message and the reason of a failed evaluation may quote items or members
+            // that the caller does not see.
             violation.detail = format!("The rule `{}` is not met.", about.code);
         }
         verdict.note(&about, violation);

@@ -47,6 +47,7 @@ impl Entries {
             EntryWriter::Csv(writer) => {
                 let field = |value: &Value| match value {
                     Value::String(text) => text.clone(),
+                    Value::Null => String::new(),
                     number => number.to_string(),
                 };
                 writer.write_record(values.into_iter().map(field)).map_err(io::Error::from)?;

@@ -81,6 +81,44 @@ fn a_rule_quotes_nothing_of_items_that_it_looked_up() {
     }
 }
 
+#[test]
+fn a_rule_quotes_nothing_of_hidden_members() {
+    const SECRETS: [&str; 2] = ["budget of Ana", "call for Ben"];
+    const POLICIES: &str = "
+policies:
+  - {id: all, group: files, allow: [read, write], to: [staff]}
+  - {id: blind, group: files, allow: [read, update], to: [blind]}
+  - {id: hides, group: files, hide: [filename, size], to: [blind]}
+";
+    const RULES: &str = "
+rules:
+  - {id: undecided, group: files, check: decimal(self.size) > 0, message: no, severity: warning}
+  - {id: undecided_key, group: files, lookup: {other: 'files[title = decimal(self.size) > 0 ? self.size : null]'}, check: 'true', message: no, severity: warning}
+  - {id: quoting, group: files, check: 'false', message_expression: self.filename, severity: warning}
+";
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("rules.yaml");
+    std::fs::write(&rules, RULES).unwrap();
+    let rules = ["--rules", rules.to_str().unwrap()];
+    let world = World::new(Store::Sqlite, &["staff", "blind"].map(|it| (it, it)), POLICIES, &rules);
+    let body = format!(r#"{{"filename":"{}","size":"{}"}}"#, SECRETS[0], SECRETS[1]);
+    let created = world.create("staff", "/v1/files", &body);
+    assert!(SECRETS.iter().all(|secret| created.text().contains(secret)), "{created}");
+    let own = format!("/v1/files/{}", created.id());
+    let patch = world.service.patch(&own).json(r#"{"note":"x"}"#);
+    let patched = world.send("blind", patch);
+    let pages = ["undecided", "undecided_key", "quoting"].map(|rule| {
+        let page = world.service.get(&format!("/explore/rules/{rule}?audit=true"));
+        world.send("blind", page.accept("text/html"))
+    });
+    let checked = world.get("blind", &format!("{own}?check=true"));
+    for answer in pages.into_iter().chain([patched, checked]) {
+        let answer = answer.expect(200);
+        assert!(answer.text().contains("is not met."), "{answer}");
+        assert!(!SECRETS.iter().any(|secret| answer.text().contains(secret)), "{answer}");
+    }
+}
+
 /// A page shows a file, and buttons for it, to those who may see and change it.
 #[test]
 fn a_page_has_the_buttons_for_a_file_that_the_caller_may_use() {

@@ -147,12 +147,14 @@ fn an_audit_reports_the_stored_items_that_would_be_refused() {
 /// Stores a file with a title, one with the title `bad` and one without, and audits them while the
 /// service runs.
 fn is_audited(running: &Running, folder: &TempDir, audit: &[&str]) {
-    let files = [r#"{"title":"x"}"#, r#"{"title":"bad"}"#, "{}"];
+    let bad = r#"{"title":"bad","filename":"a \"bad\" plan\n.pdf"}"#;
+    let files = [r#"{"title":"x"}"#, bad, "{}"];
     let stored = files.map(|file| running.create("/v1/files", file));
     let output = printed(folder, audit);
     let lines: Vec<_> = output.lines().collect();
     let [bad, untitled, checked, good, titled] = lines[..] else { panic!("{lines:?}") };
-    assert_eq!(bad, format!("files/{}: error good at \"\": No file is bad.", stored[1]));
+    let named = format!(r#"files/{} "a \"bad\" plan\n.pdf""#, stored[1]);
+    assert_eq!(bad, format!("{named}: error good at \"\": No file is bad."));
     let warning = "warning titled at \"/title\": A file, of any kind, has a title.";
     assert_eq!(untitled, format!("files/{}: {warning}", stored[2]));
     assert!(checked.starts_with("checked 3 items in "), "{checked}");
@@ -173,14 +175,14 @@ fn is_audited_for_machines(folder: &TempDir, audit: &[&str], stored: &[String]) 
     assert_eq!(
         entries,
         json!([
-            {"group": "files", "id": stored[1], "rule": "good", "severity": "error", "operation": "replace", "pointer": "", "message": "No file is bad.", "items": 1},
-            {"group": "files", "id": stored[2], "rule": "titled", "severity": "warning", "operation": "replace", "pointer": "/title", "message": "A file, of any kind, has a title.", "items": 1},
+            {"group": "files", "id": stored[1], "rule": "good", "severity": "error", "operation": "replace", "pointer": "", "message": "No file is bad.", "items": 1, "title": "a \"bad\" plan\n.pdf"},
+            {"group": "files", "id": stored[2], "rule": "titled", "severity": "warning", "operation": "replace", "pointer": "/title", "message": "A file, of any kind, has a title.", "items": 1, "title": null},
         ])
     );
     assert_eq!(
         printed(&["--format", "csv"]),
         format!(
-            "group,id,rule,severity,operation,pointer,message,items\nfiles,{},good,error,replace,,No file is bad.,1\nfiles,{},titled,warning,replace,/title,\"A file, of any kind, has a title.\",1\n",
+            "group,id,rule,severity,operation,pointer,message,items,title\nfiles,{},good,error,replace,,No file is bad.,1,\"a \"\"bad\"\" plan\n.pdf\"\nfiles,{},titled,warning,replace,/title,\"A file, of any kind, has a title.\",1,\n",
             stored[1], stored[2]
         )
     );

@@ -110,6 +110,31 @@ fn a_rule_is_shown_as_written() {
     assert!(!in_rust.text().contains("Definition"), "{in_rust}");
 }
 
+#[test]
+fn an_audit_lists_titles_and_messages() {
+    let rules = RuleFile::new(
+        "rules:\n  - {id: small, group: files, check: self.size < 9, message_expression: \"self.filename + ' is <large>'\"}\n  - {id: other, group: files, check: 'false', message: of another rule, severity: warning, effective: {from: 2099-01-01}}\n",
+    );
+    let database = TestDatabase::sqlite();
+    let stored = Service::start_on(&database);
+    for (name, size) in [("plan & <b>", "10"), ("small", "1"), ("", "10")] {
+        stored.create("/v1/files", &format!(r#"{{"filename":"{name}","size":{size}}}"#));
+    }
+    let nameless = stored.create("/v1/files", r#"{"size":"x"}"#);
+    drop(stored);
+    let service = Service::start_on_with(&database, &rules.arguments());
+    let audit = page(&service, "/explore/rules/small?audit=true");
+    has(
+        &audit,
+        &[
+            "<strong>3</strong> of all 4",
+            "plan &#38; &#60;b&#62;</a><br>plan &#38; &#60;b&#62; is &#60;large&#62;</li>",
+            &format!("{}</a><br>the rule `small` could not be evaluated", nameless.id),
+        ],
+    );
+    assert!(!audit.text().contains("of another rule"), "{audit}");
+}
+
 fn the_overview_shows_version_and_database(service: &Service) {
     let is_sqlite = service.database().is_some_and(TestDatabase::is_sqlite);
     let database = if is_sqlite { "Database: SQLite, <" } else { "Database: PostgreSQL, <" };

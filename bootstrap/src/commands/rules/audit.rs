@@ -7,7 +7,8 @@ use application::{
     Audited, Caller, PageRequest, Ports, PublishedRule, ResourceLimits, ResourceService,
     RuleCatalog, RuleHome, audited_operation,
 };
-use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
+use domain::{Collection, Item, ItemId, Severity, Verdict, Violation, WriteOperation};
+use http_adapter::item_title;
 use indicatif::ProgressBar;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ const BAR: &str =
     "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
 
 const ITEM: &[&str] =
-    &["group", "id", "rule", "severity", "operation", "pointer", "message", "items"];
+    &["group", "id", "rule", "severity", "operation", "pointer", "message", "items", "title"];
 const RULE: &[&str] = &[
     "rule",
     "group",
@@ -125,8 +126,8 @@ impl AuditRun {
             loop {
                 let Audited { remarked, examined, applied, next } =
                     use_cases.audit(&self.caller, after).await?;
-                for (id, verdict) in &remarked {
-                    self.tell(collection, *id, verdict)?;
+                for (item, verdict) in &remarked {
+                    self.tell(collection, item, verdict)?;
                 }
                 for (rule, items) in applied {
                     self.counts.entry(rule).and_modify(|count| count.applied += items);
@@ -145,8 +146,9 @@ impl AuditRun {
         self.tell_undecided()
     }
 
-    fn tell(&mut self, collection: Collection, id: ItemId, verdict: &Verdict) -> Result<()> {
+    fn tell(&mut self, collection: Collection, item: &Item, verdict: &Verdict) -> Result<()> {
         let Verdict { errors, warnings } = verdict;
+        let (id, title) = (item.id, item_title(collection, item));
         for violation in errors.iter().chain(warnings.iter()) {
             let Violation { code, pointer, detail, undecided, .. } = violation;
             let Some(count) = self.counts.get_mut(code.as_ref()) else { continue };
@@ -162,9 +164,11 @@ impl AuditRun {
             let (group, severity, how) =
                 (collection.name(), count.rule.severity.name(), count.looked_at_as());
             let (id, pointer) = (id.to_string(), pointer.to_string());
-            let line = format!("{group}/{id}: {severity} {code} at {pointer:?}{how}: {detail}");
+            let named = title.as_ref().map(|title| format!(" {title:?}")).unwrap_or_default();
+            let line =
+                format!("{group}/{id}{named}: {severity} {code} at {pointer:?}{how}: {detail}");
             let operation = count.operation.name();
-            let values = json!([group, id, code, severity, operation, pointer, detail, 1]);
+            let values = json!([group, id, code, severity, operation, pointer, detail, 1, title]);
             self.entries.write(&line, &values)?;
         }
         Ok(())
@@ -185,7 +189,8 @@ impl AuditRun {
             );
             let message = format!("{said}; reason for this item: {reason}");
             let operation = operation.name();
-            let values = json!([group, id, code, severity, operation, "", message, undecided]);
+            let values =
+                json!([group, id, code, severity, operation, "", message, undecided, null]);
             self.entries.write(&line, &values)?;
         }
         Ok(())

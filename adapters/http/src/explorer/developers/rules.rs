@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use application::{Caller, PublishedRule, RuleHome, WrittenRule};
 use askama::Template;
+use domain::{Collection, Item};
 use poem::Request;
 
-use crate::explorer::Explorer;
+use crate::explorer::{Explorer, cells};
 use crate::explorer::page::{Layout, render};
 use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
@@ -45,7 +46,19 @@ pub struct Audit {
     remarked: u64,
     examined: u64,
     is_whole: bool,
-    items: Vec<(String, String)>,
+    items: Vec<AuditedItem>,
+}
+
+struct AuditedItem {
+    href: String,
+    title: String,
+    messages: Vec<String>,
+}
+
+/// Returns the title of an item; `None` if it has none.
+pub fn item_title(collection: Collection, item: &Item) -> Option<String> {
+    let title = cells::title(item, GroupSpec::of(collection).columns);
+    Some(title).filter(|title| *title != item.id.to_string())
 }
 
 impl Explorer {
@@ -117,14 +130,18 @@ impl Explorer {
         while !audit.is_whole && begun.elapsed() < AUDITED_FOR {
             let audited = service.audit(caller, after).await?;
             audit.examined += audited.examined;
-            for (id, verdict) in audited.remarked {
-                let mut remarks = verdict.errors.iter().chain(verdict.warnings.iter());
-                if remarks.any(|remark| remark.rule.as_deref() == Some(rule.id.as_str())) {
-                    audit.remarked += 1;
-                    if audit.items.len() < SHOWN {
-                        let href = self.links.item(rule.collection, id);
-                        audit.items.push((href, id.to_string()));
-                    }
+            for (item, verdict) in audited.remarked {
+                let remarks = verdict.errors.iter().chain(verdict.warnings.iter());
+                let own = remarks.filter(|it| it.rule.as_deref() == Some(rule.id.as_str()));
+                let messages: Vec<_> = own.map(|remark| remark.detail.to_string()).collect();
+                if messages.is_empty() {
+                    continue;
+                }
+                audit.remarked += 1;
+                if audit.items.len() < SHOWN {
+                    let href = self.links.item(rule.collection, item.id);
+                    let title = cells::title(&item, GroupSpec::of(rule.collection).columns);
+                    audit.items.push(AuditedItem { href, title, messages });
                 }
             }
             after = audited.next;
