@@ -2,24 +2,59 @@
 
 use std::sync::Arc;
 
-use domain::{WriteContext, WriteOperation};
+use async_trait::async_trait;
+use domain::{Collection, Found, Lookup, WriteContext, WriteOperation};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::ports::{Clock, RuleTrial, RuleTrials, TrialReport};
-use crate::{ApplicationError, Caller, Result};
+use crate::ports::{
+    self, Clock, RepositoryError, RuleTrial, RuleTrials, TrialLookups, TrialReport,
+};
+use crate::{ApplicationError, Caller, ResourceService, Result};
 
-/// The trial of rules and expressions. It neither reads nor writes the store.
+/// The trial of rules and expressions. It writes nothing, and reads the store only if the trial wants
+/// it.
 #[derive(Clone)]
 pub struct RuleTrialService {
     trials: Arc<dyn RuleTrials>,
     clock: Arc<dyn Clock>,
+    stored: Arc<[(Collection, Arc<ResourceService>)]>,
+}
+
+/// The stored items as a caller sees them.
+struct SeenItems {
+    stored: Arc<[(Collection, Arc<ResourceService>)]>,
+    caller: Caller,
+}
+
+#[async_trait]
+impl TrialLookups for SeenItems {
+    async fn look_up(&self, lookup: &Lookup) -> ports::Result<Option<Found>> {
+        let mut stored = self.stored.iter();
+        let of = stored.find(|(collection, _)| *collection == lookup.collection);
+        let Some((_, service)) = of else { return Ok(None) };
+        match service.look_up_seen(&self.caller, lookup).await {
+            Ok(found) => Ok(Some(found)),
+            Err(ApplicationError::ItemNotFound | ApplicationError::ParentNotFound) => {
+                Ok(Some(Found::Items(Vec::new())))
+            }
+            Err(ApplicationError::Store(error)) => match error {
+                RepositoryError::ParentNotFound => Ok(Some(Found::Items(Vec::new()))),
+                error => Err(error),
+            },
+            Err(_) => Ok(None),
+        }
+    }
 }
 
 impl RuleTrialService {
-    pub fn new(trials: Arc<dyn RuleTrials>, clock: Arc<dyn Clock>) -> Self {
-        Self { trials, clock }
+    pub fn new(
+        trials: Arc<dyn RuleTrials>,
+        clock: Arc<dyn Clock>,
+        stored: Arc<[(Collection, Arc<ResourceService>)]>,
+    ) -> Self {
+        Self { trials, clock, stored }
     }
 
     /// Tries a rule or an expression as of a day, by default today. On another day the time is
@@ -40,9 +75,10 @@ impl RuleTrialService {
             Some(_) => WriteOperation::Replace,
             None => WriteOperation::Create,
         };
+        let seen = SeenItems { stored: Arc::clone(&self.stored), caller: caller.clone() };
         let caller = caller.principal().cloned();
         let context = WriteContext { caller, now, today, ..WriteContext::any(operation) };
-        self.trials.run(trial, context).await.map_err(ApplicationError::Invalid)
+        self.trials.run(trial, context, Arc::new(seen)).await?.map_err(ApplicationError::Invalid)
     }
 }
 
@@ -68,6 +104,8 @@ mod tests {
             after: None,
             before: None,
             lookups: Vec::new(),
+            looks_up_stored: false,
+            makes_case: false,
         }
     }
 
@@ -75,11 +113,11 @@ mod tests {
     async fn context(today: Option<Date>) -> WriteContext {
         let (sender, receiver) = std::sync::mpsc::channel();
         let mut trials = MockRuleTrials::new();
-        trials.expect_run().returning(move |_, context| {
+        trials.expect_run().returning(move |_, context, _| {
             sender.send(context).expect("a receiver");
-            Err(Violation::of_member("self", "required", "").into())
+            Ok(Err(Violation::of_member("self", "required", "").into()))
         });
-        let service = RuleTrialService::new(Arc::new(trials), clock());
+        let service = RuleTrialService::new(Arc::new(trials), clock(), Arc::new([]));
         let outcome = service.run(&Caller::Anonymous, &trial(), today).await;
         assert!(matches!(outcome, Err(ApplicationError::Invalid(_))), "{outcome:?}");
         receiver.recv().expect("a context")

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::{Collection, Item, ItemId, Members, Operation, Principal, Violation, Violations};
+use crate::json::escape_name;
+use crate::{
+    Collection, Item, ItemId, Members, Operation, Principal, Value, Violation, Violations,
+};
 
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltInRule {
@@ -220,6 +223,21 @@ pub enum LookupKey {
     },
     /// An empty result without a lookup.
     Nothing,
+}
+
+impl LookupKey {
+    /// Returns whether an item has this key.
+    pub fn is_of(&self, item: &Item) -> bool {
+        match self {
+            Self::Id(id) => item.id == *id,
+            Self::Parent(parent) => item.parent == Some(*parent),
+            Self::Member { name, value } => {
+                let member = Value::from_encoded(&item.members).member(&escape_name(name));
+                member.and_then(Value::as_written).is_some_and(|written| *written == **value)
+            }
+            Self::Nothing => false,
+        }
+    }
 }
 
 impl Found {

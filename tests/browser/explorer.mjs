@@ -227,6 +227,9 @@ async function playground() {
     await page.getByRole("button", { name: "Try" }).click();
     await page.getByText("The record fails. Move the end behind the start.").waitFor();
     assert.match(await page.locator("#report tbody").innerText(), /self\.end_date > self\.start_date\s+false/);
+    await page.getByRole("button", { name: "Make a case" }).click();
+    await page.getByLabel(/^Case: copy it/).waitFor();
+    assert.match(await page.getByLabel(/^Case: copy it/).inputValue(), /^- rule: ends_later\n[^]*\n {4}"end_date": "2026-01-31"\n[^]*\n {2}expect: fail\n$/);
     await page.screenshot({ path: `${folder}/story-playground.png`, fullPage: true });
     await page.getByLabel("an expression", { exact: true }).check();
     await page.getByLabel("Rule in YAML, or an expression").fill("self.big");

@@ -3,16 +3,18 @@ import { members, parts, shown } from "./json.js";
 import { alone, say, send, sentences } from "./request.js";
 
 const form = document.getElementById("trial");
-const report = document.getElementById("report");
+const [report, made] = ["report", "made"].map((id) => document.getElementById(id));
 
 function value(id) {
   return document.getElementById(id).value.trim();
 }
 
 /** The trial as JSON. JSON is sent as typed. */
-function trial() {
+function trial(makesCase) {
   const found = [[form.elements.kind.value, JSON.stringify(value("source"))], ["group", JSON.stringify(value("group"))]];
   for (const name of ["self", "old", "lookup"]) if (value(name)) found.push([name, value(name)]);
+  if (document.getElementById("stored").checked) found.push(["lookup_stored", "true"]);
+  if (makesCase) found.push(["make_case", "true"]);
   if (value("today")) found.push(["today", JSON.stringify(value("today"))]);
   return `{${found.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
 }
@@ -47,24 +49,30 @@ function row(json) {
   return made;
 }
 
-function show(text) {
-  const result = members(text);
+function show(result, makesCase) {
   const [errors, trace] = [parts(result.get("errors")), parts(result.get("trace"))];
   const [kind, sentence] = verdict(result, errors);
   const remarks = ["skipped", "message"].map((name) => result.get(name)).filter((json) => json && json !== "null").map(shown);
   const cut = result.get("trace_truncated") === "true" ? ["Only the first parts are shown."] : [];
-  say([sentence, ...remarks, ...cut].join(" "), kind);
+  const json = result.get("case");
+  const none = makesCase && json === "null" ? ["No case was made: this needs a rule, the results of all lookups, and at most 256 KiB."] : [];
+  say([sentence, ...remarks, ...cut, ...none].join(" "), kind);
   report.querySelector("ul").replaceChildren(...errors.map(error));
   report.querySelector("tbody").replaceChildren(...trace.map(row));
   report.hidden = false;
+  made.hidden = json === "null";
+  const text = made.querySelector("textarea");
+  text.value = shown(json);
+  if (!made.hidden) text.select();
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
+  const makesCase = event.submitter?.id === "make";
   alone(async () => {
-    report.hidden = true;
-    const answer = await send(form.dataset.api, "POST", {}, trial());
-    if (answer.ok) show(answer.text);
+    report.hidden = made.hidden = true;
+    const answer = await send(form.dataset.api, "POST", {}, trial(makesCase));
+    if (answer.ok) show(members(answer.text), makesCase);
     else say(sentences(answer.problem, "try rules"), "bad");
   });
 });

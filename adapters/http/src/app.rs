@@ -151,8 +151,8 @@ fn paths(
         let at_standbys = standbys.iter().map(over);
         paths.extend(paths_of(group, &GroupEndpoint::new(group, service, at_standbys, &context)));
     }
+    let trials = trials(ports, &groups);
     let (groups, store) = (Arc::from(groups), Arc::clone(&ports.readiness));
-    let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
     let documentation = Documentation::new(Arc::clone(base_url), context.changing.clone());
     let explorer = Explorer::new(
         &context,
@@ -190,6 +190,12 @@ fn context(ports: &Ports, options: &HttpOptions, gate: Arc<Gate>) -> Arc<HttpCon
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     })
+}
+
+fn trials(ports: &Ports, groups: &[ExploredGroup]) -> RuleTrialService {
+    let stored = groups.iter().map(|it| (it.group.collection, Arc::clone(&it.service)));
+    let (trials, clock) = (Arc::clone(&ports.trials), Arc::clone(&ports.clock));
+    RuleTrialService::new(trials, clock, stored.collect())
 }
 
 fn gate(ports: &Ports, options: &mut HttpOptions, base_url: &Arc<BaseUrl>) -> Arc<Gate> {

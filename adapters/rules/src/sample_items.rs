@@ -14,7 +14,7 @@ pub(crate) struct SampleItem {
 impl SampleItem {
     pub fn found_by(self, lookup: usize, place: usize) -> Item {
         Item {
-            id: self.id.unwrap_or_else(|| made_up_id(((1 + lookup) << 32) + 1 + place)),
+            id: self.id.unwrap_or_else(|| id_found_by(lookup, place)),
             version: Version::FIRST,
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
@@ -24,6 +24,11 @@ impl SampleItem {
             created_by: None,
         }
     }
+}
+
+/// Returns the id of an item that is given without one.
+pub(crate) fn id_found_by(lookup: usize, place: usize) -> ItemId {
+    made_up_id(((1 + lookup) << 32) + 1 + place)
 }
 
 /// Removes `id` and, for a result of a lookup, `parent`: they are not members.

@@ -1,12 +1,17 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use domain::{Collection, Members, Pointer, Violations, WriteContext};
+use domain::{Collection, Found, Lookup, Members, Pointer, Violations, WriteContext};
+
+use super::Result;
 
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait RuleTrials: Send + Sync {
     /// Evaluates a rule or an expression as a write of the item would. MUST take no more time and
     /// memory than an evaluation for a write may, and MUST NOT block other tasks of the calling
-    /// thread for long. MUST NOT look anything up: lookups that are not given are unknown.
+    /// thread for long. Lookups that are not given are made in `stored` if the trial wants it; otherwise
+    /// their results are unknown.
     ///
     /// The operation of the context determines whether the item existed before. The trial then
     /// takes an operation of that kind that the rule judges.
@@ -16,7 +21,16 @@ pub trait RuleTrials: Send + Sync {
         &self,
         trial: &RuleTrial,
         context: WriteContext,
-    ) -> Result<TrialReport, Violations>;
+        stored: Arc<dyn TrialLookups>,
+    ) -> Result<Result<TrialReport, Violations>>;
+}
+
+/// The stored items that a trial may look up.
+#[async_trait]
+pub trait TrialLookups: Send + Sync {
+    /// Returns what a lookup finds among the items and members that the caller may read; `None` if
+    /// the caller may not read the collection.
+    async fn look_up(&self, lookup: &Lookup) -> Result<Option<Found>>;
 }
 
 #[derive(Clone, Debug)]
@@ -26,7 +40,10 @@ pub struct RuleTrial {
     /// The item after the write; it may have an `id`. Required if the rule reads it.
     pub after: Option<Members>,
     pub before: Option<Members>,
+    /// Results of lookups. They take precedence over stored items.
     pub lookups: Vec<(String, TrialLookup)>,
+    pub looks_up_stored: bool,
+    pub makes_case: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +70,8 @@ pub struct TrialReport {
     pub is_trace_cut: bool,
     /// The errors that prevent a verdict or a message.
     pub errors: Vec<TrialError>,
+    /// The trial as a case of a rule file, if one was wanted and has all results of lookups.
+    pub case: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use domain::proposal::FieldKind;
+use domain::Collection;
+use domain::proposal::{FIELDS, FieldKind};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -9,6 +10,19 @@ use jiff::tz::TimeZone;
 pub struct Filter {
     pub subject: Subject,
     pub condition: Condition,
+}
+
+impl Filter {
+    /// Selects the items whose member is a text, or a number of the same value; `None` if there are
+    /// none.
+    pub(crate) fn equal(collection: Collection, name: &str, value: &str) -> Option<Self> {
+        let field = FIELDS.iter().filter(|_| !collection.is_open()).find(|it| it.name == name);
+        let subject = Subject::Member { name: name.into(), kind: field.map(|field| field.kind) };
+        let operand = Operand::read(&subject, value).ok()?;
+        let is_storable = !name.contains('\0') && !value.contains('\0');
+        let condition = Condition::Compare(Comparison::Equal, operand);
+        is_storable.then_some(Self { subject, condition })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! Reads of the current state.
 
-use domain::{ItemId, Operation, Verdict, WriteOperation};
+use domain::{Found, ItemId, Lookup, LookupKey, Operation, Verdict, WriteOperation};
 
 use super::ResourceService;
 use super::listing::{Embedded, Listing, related, require_within};
@@ -8,8 +8,10 @@ use super::validate::{Draft, stored_members};
 use super::visibility::missing;
 use crate::access_control::Visibility;
 use crate::ports::{PageRevision, Scope, ShownItem, ValueCounts};
-use crate::query::{PageQuery, PageRequest, PageStart, View};
+use crate::query::{Filter, PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
+
+const LOOKED_UP_AT_A_TIME: u64 = 50;
 
 impl ResourceService {
     pub async fn list(
@@ -127,6 +129,47 @@ impl ResourceService {
         let drafted = (&draft, visible.as_ref());
         let verdict = self.judge(&context, Some(&stored), drafted, &mut decision).await?;
         Ok((shown, embedded, verdict))
+    }
+
+    /// Returns what a lookup finds among the items and members that the caller sees. A member that
+    /// the caller does not see finds no item.
+    pub async fn look_up_seen(&self, caller: &Caller, lookup: &Lookup) -> Result<Found> {
+        let mut query = PageQuery::all(self.collection, LOOKED_UP_AT_A_TIME);
+        let (mut items, mut bytes, mut parent) = (Vec::new(), 0, None);
+        match &lookup.key {
+            LookupKey::Nothing => return Ok(Found::Items(items)),
+            LookupKey::Id(id) => {
+                let address = ItemAddress { parent, id: *id };
+                let (shown, _) = self.get(caller, address, &View::default()).await?;
+                let found = Some(shown.item).filter(|item| item.id != lookup.without);
+                return Ok(Found::of(found.into_iter().collect()));
+            }
+            LookupKey::Parent(id) => parent = Some(*id),
+            LookupKey::Member { name, value } => {
+                match Filter::equal(self.collection, name, value) {
+                    Some(filter) => query.selection.filters.push(filter),
+                    None => return Ok(Found::Items(items)),
+                }
+            }
+        }
+        let visibility = self.access.visibility(caller, self.collection, &View::default());
+        let reach = self.reach(caller, parent).await?;
+        loop {
+            let page = self.ports.items.page(&reach, &query).await?;
+            let page = self.page_seen_by(caller, &visibility, page).await?;
+            for listed in &page.items {
+                let item = &listed.shown.item;
+                if item.id != lookup.without && lookup.key.is_of(item) {
+                    bytes += item.members.len();
+                    items.push(item.clone());
+                }
+            }
+            let is_enough = items.len() > Lookup::MOST_ITEMS || bytes > Lookup::MOST_BYTES;
+            match page.last.clone().filter(|_| page.has_more && !is_enough) {
+                Some(last) => query.position = PageStart::After(last),
+                None => return Ok(Found::of(items)),
+            }
+        }
     }
 
     /// Returns the most frequent values of a [counted](domain::collection::CollectionSpec::counted)

@@ -19,4 +19,5 @@ mod reloading;
 mod revisions;
 mod sign_in;
 mod sites;
+mod trials;
 mod world;

@@ -36,7 +36,9 @@ tests::cases![
     the_day_is_that_of_the_trial_or_of_the_clock,
     an_error_has_its_place_in_the_rule,
     the_example_of_the_page_has_its_response,
-    a_trial_reads_no_item,
+    a_trial_reads_no_item_unless_it_says_so,
+    a_chain_of_lookups_finds_stored_items,
+    a_trial_becomes_a_case,
     an_invalid_trial_is_refused,
     the_path_answers_as_others_do,
 ];
@@ -141,8 +143,8 @@ check: program != null && program.open
 message: The programme takes no proposals.
 ";
 
-/// The store has the item that the rule looks up; a trial has its own `lookup` only.
-fn a_trial_reads_no_item(service: &Service) {
+/// The store has the item that the rule looks up. A result in `lookup` takes precedence.
+fn a_trial_reads_no_item_unless_it_says_so(service: &Service) {
     let program = service.create("/v1/proposedprograms", r#"{"open":true}"#);
     let mut body =
         json!({ "rule": LOOKING, "group": "proposals", "self": { "program_id": program.id } });
@@ -150,6 +152,13 @@ fn a_trial_reads_no_item(service: &Service) {
     has(&unknown, &json!({ "verdict": "undecided" }));
     let message = text(&unknown["errors"][0]["message"]);
     assert!(message.contains("add `program` to `lookup`"), "{unknown}");
+    body["lookup_stored"] = json!(true);
+    has(&outcome(service, &body), &json!({ "verdict": "pass", "errors": [] }));
+    for other in [json!("x"), json!(DEMO_ID)] {
+        let mut body = body.clone();
+        body["self"]["program_id"] = other;
+        has(&outcome(service, &body), &json!({ "verdict": "fail", "errors": [] }));
+    }
     let open = |is_open: bool| json!({ "open": is_open });
     for (found, verdict) in [(open(true), "pass"), (open(false), "fail"), (Value::Null, "fail")] {
         body["lookup"] = json!({ "program": found });
@@ -159,6 +168,64 @@ fn a_trial_reads_no_item(service: &Service) {
     assert_eq!(refusals(service, &body), one("unknown_member", "/lookup/progam"));
     body["lookup"] = json!({ "program": [] });
     assert_eq!(refusals(service, &body), one("wrong_type", "/lookup/program"));
+}
+
+const DEMO_ID: &str = "019a9a9a-0000-7000-8000-00000000000a";
+
+const CHAIN: &str = "
+id: few_files
+group: files
+lookup:
+  proposal: proposals[self.proposal_id]
+  programme: 'proposedprograms[proposal.program_id]'
+  others: files[proposal_id = self.proposal_id]
+  led: 'proposedprograms[leader = programme.leader]'
+check: programme.title == 'Open' && size(others) < 3 && size(led) == 2
+message: m
+";
+
+fn a_chain_of_lookups_finds_stored_items(service: &Service) {
+    let program = service.create("/v1/proposedprograms", r#"{"title":"Open","leader":7}"#);
+    service.create("/v1/proposedprograms", r#"{"leader":"7"}"#);
+    service.create("/v1/proposedprograms", r#"{"leader":7.0}"#);
+    service.create("/v1/proposedprograms", r#"{"leader":[7]}"#);
+    let proposal = json!({"proposal_type": "a", "project_title": "b", "program_id": program.id});
+    let proposal = service.create("/v1/proposals", &proposal.to_string());
+    let file = json!({ "proposal_id": proposal.id });
+    let own = service.create("/v1/files", &file.to_string());
+    let mut body = json!({ "rule": CHAIN, "group": "files", "self": file, "lookup_stored": true });
+    for (more, verdict) in [(0, "pass"), (1, "pass"), (1, "fail")] {
+        for _ in 0..more {
+            service.create("/v1/files", &file.to_string());
+        }
+        has(&outcome(service, &body), &json!({ "verdict": verdict, "errors": [] }));
+    }
+    // A lookup does not find the item itself.
+    body["self"]["id"] = json!(own.id);
+    has(&outcome(service, &body), &json!({ "verdict": "pass", "errors": [] }));
+    body["lookup"] = json!({ "programme": { "title": "Open", "leader": "none" } });
+    has(&outcome(service, &body), &json!({ "verdict": "fail", "errors": [] }));
+    // All pages are read, and no more than the limit.
+    let many = json!({ "rule": "{id: a, group: files, lookup: {all: 'files[n = self.n]'}, check: size(all) == 120, message: m}",
+        "group": "files", "self": { "n": 5 }, "lookup_stored": true });
+    for _ in 0..120 {
+        service.create("/v1/files", r#"{"n":5}"#);
+    }
+    has(&outcome(service, &many), &json!({ "verdict": "pass", "errors": [] }));
+}
+
+fn a_trial_becomes_a_case(service: &Service) {
+    let program = service.create("/v1/proposedprograms", r#"{"open":false}"#);
+    let mut body = json!({ "rule": LOOKING, "group": "proposals", "self": { "program_id": program.id },
+        "today": "2026-06-30", "lookup_stored": true, "make_case": true });
+    let made = outcome(service, &body);
+    let expected = format!(
+        "- rule: programme_open\n  name: a trial of 2026-06-30\n  self:\n    \"program_id\": \"{0}\"\n  today: 2026-06-30\n  lookup:\n    program:\n      id: {0}\n      \"open\": false\n  expect: fail\n",
+        program.id
+    );
+    has(&made, &json!({ "verdict": "fail", "case": expected }));
+    body["lookup_stored"] = json!(false);
+    has(&outcome(service, &body), &json!({ "case": null }));
 }
 
 fn an_invalid_trial_is_refused(service: &Service) {
@@ -186,6 +253,8 @@ fn an_invalid_trial_is_refused(service: &Service) {
         (expression("lookup", json!({ "a": [{ "id": "x" }] })), "invalid_id", "/lookup/a/0/id"),
         (expression("lookup", json!({ "self": null })), "invalid_name", "/lookup/self"),
         (expression("slef", json!({})), "unknown_member", "/slef"),
+        (expression("lookup_stored", json!("yes")), "not_a_boolean", "/lookup_stored"),
+        (expression("make_case", json!(null)), "not_a_boolean", "/make_case"),
     ] {
         assert_eq!(refusals(service, &body), one(code, pointer), "{body}");
     }

@@ -92,6 +92,15 @@ rules:
     check: sum(others.map(item, item.amount)) + decimal(self.amount) <= decimal('100.00')
     message_expression: "'the items of ' + proposal.project_title + ' come to more than 100.00'"
     field: /amount
+  - id: files_while_open
+    group: files
+    when: has(self.of)
+    lookup:
+      proposal: proposals[self.of]
+      program: "proposedprograms[has(proposal.program_id) ? proposal.program_id : null]"
+    check: program == null || program.open
+    message: The programme takes no files.
+    field: /of
 "#;
 
 #[test]
@@ -105,6 +114,7 @@ fn every_case_holds() {
             ("warnings", a_warning_is_reported_and_the_write_is_done),
             ("minimal", warnings_are_never_lost),
             ("other items", a_rule_looks_at_other_items),
+            ("chains", a_rule_follows_a_chain_of_items),
             ("elements", the_elements_of_a_replacement_are_judged_together),
             ("published", rules_are_published),
             ("removals", what_a_rule_keeps_is_kept_from_every_way_to_remove_it),
@@ -234,6 +244,29 @@ fn a_rule_looks_at_other_items(service: &Service) {
     service.replace(&first, r#"{"amount":"60.10"}"#);
     service.put(&first).json(r#"{"amount":"60.11"}"#).expect(422);
     service.create("/lib", r#"{"amount":"1000"}"#);
+}
+
+fn a_rule_follows_a_chain_of_items(service: &Service) {
+    let program = service.create("/v1/proposedprograms", r#"{"open":true}"#);
+    let of_program =
+        json!({ "proposal_type": "x", "project_title": "P", "program_id": program.id });
+    let proposal = service.create("/v1/proposals", &of_program.to_string()).id;
+    let alone = service.create("/v1/proposals", PROPOSAL).id;
+    let file = |of: &str| json!({ "of": of }).to_string();
+    let post = |of: &str| service.post("/v1/files").json(file(of)).send();
+    let stored = service.create("/v1/files", &file(&proposal)).path;
+    service.replace(&program.path, r#"{"open":false}"#);
+    refused(post(&proposal), "files_while_open", "/of");
+    refused(service.put(&stored).json(file(&proposal)).send(), "files_while_open", "/of");
+    let dry = service.post("/v1/files?dry_run=true").json(file(&proposal));
+    refused(dry.send(), "files_while_open", "/of");
+    let rows = format!("[{},{}]", file(&alone), file(&proposal));
+    let imported = service.post("/imports/files").json(rows).expect(422);
+    assert!(imported.text().contains("files_while_open"), "{imported}");
+    // A chain ends with a proposal without a programme, and with one that does not exist.
+    for of in [alone.as_str(), crate::UNKNOWN_ID, "none"] {
+        post(of).expect(201);
+    }
 }
 
 fn the_elements_of_a_replacement_are_judged_together(service: &Service) {

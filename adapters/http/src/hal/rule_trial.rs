@@ -16,6 +16,7 @@ pub fn rule_trial(report: &TrialReport, subject: &str) -> String {
     push_raw(&mut out, "trace_truncated", if report.is_trace_cut { "true" } else { "false" });
     let base = Pointer::to_member(subject);
     push_list(&mut out, "errors", &report.errors, |out, error| push_error(out, error, &base));
+    push_member(&mut out, "case", report.case.as_deref());
     close_object(&mut out);
     out
 }

@@ -13,7 +13,7 @@ use crate::request::rule_trial::MEMBERS;
 pub const REQUEST: &str = "RuleTrial";
 pub const RESPONSE: &str = "RuleTrialReport";
 
-const _: () = assert!(MEMBERS.len() == 7, "the members of the request below");
+const _: () = assert!(MEMBERS.len() == 9, "the members of the request below");
 
 pub fn register(registry: &mut Registry) {
     Trial::register(registry);
@@ -59,8 +59,13 @@ struct Trial {
     /// Date of the write. Default: today.
     today: Option<Date>,
     /// Results of the rule's lookups, by name: an item or null for a lookup by id, otherwise an
-    /// array of items. The store is not queried.
+    /// array of items.
     lookup: Option<AnyMembers>,
+    /// True to make the other lookups in the store, among the items and members that the caller may
+    /// read. Default: false.
+    lookup_stored: Option<bool>,
+    /// True for the trial as a `case` in the response. Default: false.
+    make_case: Option<bool>,
 }
 
 /// Result of a trial.
@@ -86,6 +91,9 @@ struct RuleTrialReport {
     /// Errors that prevented a verdict, or the rule's own message.
     #[oai(validator(max_items = 100))]
     errors: Vec<RuleTrialError>,
+    /// The trial as a case in YAML, for the list `cases` of a rule file. `null` if it was not
+    /// requested, a result of a lookup is missing, or it has more than 256 KiB.
+    case: StringOrNull,
 }
 
 /// An evaluated part of an expression.

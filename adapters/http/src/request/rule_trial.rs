@@ -10,7 +10,8 @@ use super::body::aside_if_large;
 use crate::problem::{Problem, Result, kinds};
 use crate::query::fix;
 
-pub const MEMBERS: [&str; 7] = ["rule", "expression", "group", "self", "old", "today", "lookup"];
+pub const MEMBERS: [&str; 9] =
+    ["rule", "expression", "group", "self", "old", "today", "lookup", "lookup_stored", "make_case"];
 
 /// The body, `lookup` and an array of items. The item has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
@@ -50,9 +51,20 @@ impl<'a> TrialReader<'a> {
         let before = self.item(old, &at("old"))?;
         let today = self.today();
         let lookups = self.lookups()?;
+        let [looks_up_stored, makes_case] =
+            ["lookup_stored", "make_case"].map(|name| self.boolean(name));
         match (subject, collection) {
             (Some(subject), Some(collection)) if self.violations.is_empty() => {
-                Ok((RuleTrial { subject, collection, after, before, lookups }, today))
+                let trial = RuleTrial {
+                    subject,
+                    collection,
+                    after,
+                    before,
+                    lookups,
+                    looks_up_stored,
+                    makes_case,
+                };
+                Ok((trial, today))
             }
             _ => Err(Problem::invalid(self.violations)),
         }
@@ -111,6 +123,16 @@ impl<'a> TrialReader<'a> {
             self.refuse(at(name), "not_a_string", detail);
         }
         string.map(Into::into)
+    }
+
+    fn boolean(&mut self, name: &str) -> bool {
+        let Some(value) = self.body.member(name) else { return false };
+        if value.kind() != Kind::Boolean {
+            let found = value.kind().with_article();
+            let detail = format!("`{name}` must be `true` or `false`, not {found}.");
+            self.refuse(at(name), "not_a_boolean", detail);
+        }
+        value.encoded() == "true"
     }
 
     fn collection(&mut self) -> Option<Collection> {

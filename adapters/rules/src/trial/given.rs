@@ -17,7 +17,7 @@ pub(super) struct Given {
     pub before: Option<Members>,
     pub variables: Vec<(String, Shape)>,
     /// `None` for a lookup without a given result.
-    found: Vec<Option<Found>>,
+    pub found: Vec<Option<Found>>,
 }
 
 impl Given {
@@ -46,17 +46,9 @@ impl Given {
         })
     }
 
-    pub fn found(&self) -> Result<Vec<Found>, Vec<&str>> {
-        let named = || self.variables.iter().zip(&self.found);
-        let missing: Vec<_> = named()
-            .filter(|(_, found)| found.is_none())
-            .map(|((name, _), _)| name.as_str())
-            .collect();
-        if missing.is_empty() {
-            Ok(self.found.iter().flatten().cloned().collect())
-        } else {
-            Err(missing)
-        }
+    /// Returns the lookups without a given result.
+    pub fn missing(&self) -> impl Iterator<Item = usize> {
+        (0..self.found.len()).filter(|place| self.found[*place].is_none())
     }
 }
 

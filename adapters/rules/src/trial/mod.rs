@@ -1,5 +1,6 @@
 //! Trials: verdicts of rules that are in no file.
 
+mod case;
 mod given;
 mod place;
 mod run;
@@ -7,11 +8,14 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
-use application::{RuleTrial, RuleTrials, TrialError, TrialReport};
+use std::sync::Arc;
+
+use application::{RepositoryError, RuleTrial, RuleTrials, TrialError, TrialLookups, TrialReport};
 use async_trait::async_trait;
 use domain::{Pointer, Violations, WriteContext};
 use given::Given;
 use language::evaluation;
+use run::RuleRun;
 use subject::CompiledSubject;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,25 +27,38 @@ impl RuleTrials for Trials {
         &self,
         trial: &RuleTrial,
         context: WriteContext,
-    ) -> Result<TrialReport, Violations> {
+        stored: Arc<dyn TrialLookups>,
+    ) -> Result<Result<TrialReport, Violations>, RepositoryError> {
         let sent = trial.clone();
         let subject = match evaluation::read(move || CompiledSubject::read(&sent)).await {
-            Some(Ok(subject)) => subject?,
-            Some(Err(errors)) => return Ok(undecided(errors)),
+            Some(Ok(Ok(subject))) => subject,
+            Some(Ok(Err(violations))) => return Ok(Err(violations)),
+            Some(Err(errors)) => return Ok(Ok(undecided(errors))),
             None => {
                 let (message, pointer) = ("it cannot be read".to_owned(), Pointer::root());
-                return Ok(undecided(vec![TrialError { message, pointer, place: None }]));
+                return Ok(Ok(undecided(vec![TrialError { message, pointer, place: None }])));
             }
         };
-        let given = Given::of(trial, &subject)?;
-        Ok(match &subject {
+        let given = match Given::of(trial, &subject) {
+            Ok(given) => given,
+            Err(violations) => return Ok(Err(violations)),
+        };
+        match &subject {
             CompiledSubject::Rule { rule, is_json } => {
-                run::rule(rule, *is_json, &given, context).await
+                let stored = trial.looks_up_stored.then_some(&*stored);
+                let run = RuleRun { rule, is_json: *is_json, given: &given, stored };
+                let (report, found) = run.report(&context).await?;
+                let found = found.filter(|_| trial.makes_case);
+                let case = found.and_then(|found| {
+                    let uses = |variable| subject.uses(variable);
+                    case::written(rule, &given, &found, (&context, report.verdict), uses)
+                });
+                Ok(Ok(TrialReport { case, ..report }))
             }
             CompiledSubject::Expression { expression, .. } => {
-                run::expression(expression, &given, &context).await
+                Ok(Ok(run::expression(expression, &given, &context).await))
             }
-        })
+        }
     }
 }
 

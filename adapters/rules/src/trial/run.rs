@@ -1,8 +1,11 @@
 //! Evaluation of trials, within the cost limits of a write.
 
-use application::{TracedExpression, TrialError, TrialReport, TrialValue, TrialVerdict};
+use application::{
+    RepositoryError, TracedExpression, TrialError, TrialLookups, TrialReport, TrialValue,
+    TrialVerdict,
+};
 use domain::json::shortened;
-use domain::{Pointer, Transition, WriteContext, WriteOperation};
+use domain::{Found, Lookup, LookupKey, Pointer, Transition, WriteContext, WriteOperation};
 use language::evaluation;
 use language::expression::{
     CostLimit, Expression, JsonText, Meter, Outcome, Scope, Trace, TracedPart,
@@ -21,7 +24,7 @@ pub(super) async fn expression(
     context: &WriteContext,
 ) -> TrialReport {
     let context = WriteContext { id: given.id, ..context.clone() };
-    let found = given.found().unwrap_or_default();
+    let found: Vec<_> = given.found.iter().flatten().cloned().collect();
     let (outcome, traced) = traced(CostLimit::Verdict, |trace, meter| {
         let scope = Scope {
             after: &given.after,
@@ -46,65 +49,132 @@ pub(super) async fn expression(
     with_trace(report, [traced])
 }
 
-pub(super) async fn rule(
-    rule: &FileRule,
-    is_json: bool,
-    given: &Given,
-    context: WriteContext,
-) -> TrialReport {
-    let operation = rule.likely_operation(given.before.is_some());
-    let context = WriteContext { id: given.id, operation, ..context };
-    if !rule.applies_to(operation, context.today) {
-        let reason = if rule.operations.contains(&operation) {
-            format!("the rule is not in force on {}", context.today)
-        } else {
-            format!("the rule does not apply to a {}", operation.name())
-        };
-        return skipped(reason);
-    }
-    let is_delete = operation == WriteOperation::Delete;
-    // A deleted item is also the state before.
-    let before = given.before.as_ref().or(is_delete.then_some(&given.after));
-    let transition = Transition { before, after: &given.after, context: &context, found: &[] };
-    let pointer = |key: &str| if is_json { Pointer::to_member(key) } else { Pointer::root() };
-    let failed =
-        |(key, error): Failure| undecided(vec![error_at(pointer(key), error.into_reason())]);
-    // The trial supplies the results, but the keys must still evaluate.
-    let (keys, of_lookups) = traced(CostLimit::Lookups, |trace, meter| {
-        rule.look_up(&Scope { trace: Some(trace), ..rule.scope(&transition) }, meter)
-    })
-    .await;
-    if let Err(error) = keys {
-        return with_trace(failed(("lookup", error)), [of_lookups]);
-    }
-    let found = given.found();
-    let transition = transition.knowing(found.as_deref().unwrap_or_default());
-    let (judged, traced) = traced(CostLimit::Verdict, |trace, meter| {
-        rule.judge(&Scope { trace: Some(trace), ..rule.scope(&transition) }, meter)
-    })
-    .await;
-    let report = match (judged, found) {
-        (Ok(CheckOutcome::Skipped), _) => skipped("`when` is false".to_owned()),
-        // A failing early guard has returned above, so results are missing.
-        (Err(_), Err(missing)) => undecided(
-            missing
-                .into_iter()
-                .map(|name| {
-                    let reason = format!(
-                        "the trial has no result for the lookup `{name}`; add `{name}` to `lookup`"
-                    );
-                    let pointer = pointer("lookup");
-                    error_at(if is_json { pointer.member(name) } else { pointer }, reason)
-                })
-                .collect(),
-        ),
-        (Ok(CheckOutcome::Passed), _) => of_check(true),
-        (Ok(CheckOutcome::Failed(message)), _) => {
-            not_met(rule, message, pointer("message_expression"))
+pub(super) struct RuleRun<'a> {
+    pub rule: &'a FileRule,
+    /// JSON input: errors point to its members.
+    pub is_json: bool,
+    pub given: &'a Given,
+    pub stored: Option<&'a dyn TrialLookups>,
+}
+
+/// Results of lookups, and the places of those without one.
+type Results = (Vec<Found>, Vec<usize>);
+
+impl RuleRun<'_> {
+    /// Evaluates the rule. Returns also the results of the lookups that were made; `None` if one is
+    /// missing.
+    pub async fn report(
+        &self,
+        context: &WriteContext,
+    ) -> Result<(TrialReport, Option<Vec<Found>>), RepositoryError> {
+        let Self { rule, given, .. } = *self;
+        let operation = rule.likely_operation(given.before.is_some());
+        let context = WriteContext { id: given.id, operation, ..context.clone() };
+        if !rule.applies_to(operation, context.today) {
+            let reason = if rule.operations.contains(&operation) {
+                format!("the rule is not in force on {}", context.today)
+            } else {
+                format!("the rule does not apply to a {}", operation.name())
+            };
+            return Ok((skipped(reason), Some(Vec::new())));
         }
-        (Err(failure), Ok(_)) => failed(failure),
-    };
-    with_trace(report, [of_lookups, traced])
+        let is_delete = operation == WriteOperation::Delete;
+        // A deleted item is also the state before.
+        let before = given.before.as_ref().or(is_delete.then_some(&given.after));
+        let transition = Transition { before, after: &given.after, context: &context, found: &[] };
+        let mut all_traced = Vec::new();
+        let (found, missing) = match self.look_up(&transition, &mut all_traced).await? {
+            Ok(results) => results,
+            Err(failure) => return Ok((with_trace(self.failed(failure), all_traced), None)),
+        };
+        let known = if missing.is_empty() { found.as_slice() } else { &[] };
+        let transition = transition.knowing(known);
+        let (judged, of_verdict) = traced(CostLimit::Verdict, |trace, meter| {
+            rule.judge(&Scope { trace: Some(trace), ..rule.scope(&transition) }, meter)
+        })
+        .await;
+        all_traced.push(of_verdict);
+        let is_skipped = matches!(judged, Ok(CheckOutcome::Skipped));
+        let report = match judged {
+            Ok(CheckOutcome::Skipped) => skipped("`when` is false".to_owned()),
+            // A failing early guard has returned above, so results are missing.
+            Err(_) if !missing.is_empty() => undecided(self.without_result(&missing)),
+            Ok(CheckOutcome::Passed) => of_check(true),
+            Ok(CheckOutcome::Failed(message)) => {
+                not_met(rule, message, self.pointer("message_expression"))
+            }
+            Err(failure) => self.failed(failure),
+        };
+        let found = (missing.is_empty() || is_skipped).then_some(found);
+        Ok((with_trace(report, all_traced), found))
+    }
+
+    async fn look_up(
+        &self,
+        transition: &Transition<'_>,
+        all_traced: &mut Vec<Traced>,
+    ) -> Result<Result<Results, Failure>, RepositoryError> {
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        while missing.is_empty() && found.len() < self.rule.targets.len() {
+            let transition = transition.knowing(&found);
+            // Results may be given, but the keys must still evaluate.
+            let (keys, of_keys) = traced(CostLimit::Lookups, |trace, meter| {
+                let scope = Scope { trace: Some(trace), ..self.rule.scope(&transition) };
+                self.rule.look_up(&scope, meter)
+            })
+            .await;
+            all_traced.push(of_keys);
+            match keys {
+                Ok(keys) => (found, missing) = self.results(keys, found).await?,
+                Err(error) => return Ok(Err(("lookup", error))),
+            }
+        }
+        Ok(Ok((found, missing)))
+    }
+
+    /// Adds the results of lookups: given ones, or else of stored items.
+    async fn results(
+        &self,
+        keys: Vec<Lookup>,
+        mut found: Vec<Found>,
+    ) -> Result<Results, RepositoryError> {
+        for lookup in keys {
+            let place = found.len();
+            let result = match (&self.given.found[place], self.stored) {
+                (Some(given), _) => Some(given.clone()),
+                (None, None) => return Ok((found, self.given.missing().collect())),
+                (None, Some(_)) if lookup.key == LookupKey::Nothing => {
+                    Some(Found::Items(Vec::new()))
+                }
+                (None, Some(stored)) => stored.look_up(&lookup).await?,
+            };
+            let Some(result) = result else { return Ok((found, vec![place])) };
+            found.push(result);
+        }
+        Ok((found, Vec::new()))
+    }
+
+    fn without_result(&self, missing: &[usize]) -> Vec<TrialError> {
+        let error = |place: &usize| {
+            let (name, pointer) = (&self.rule.variables[*place].0, self.pointer("lookup"));
+            let reason = if self.stored.is_some() {
+                format!("you may not read the items of the lookup `{name}`")
+            } else {
+                format!("the trial has no result for the lookup `{name}`")
+            };
+            let pointer = if self.is_json { pointer.member(name) } else { pointer };
+            error_at(pointer, format!("{reason}; add `{name}` to `lookup`"))
+        };
+        missing.iter().map(error).collect()
+    }
+
+    fn pointer(&self, key: &str) -> Pointer {
+        if self.is_json { Pointer::to_member(key) } else { Pointer::root() }
+    }
+
+    fn failed(&self, (key, error): Failure) -> TrialReport {
+        undecided(vec![error_at(self.pointer(key), error.into_reason())])
+    }
 }
 
 type Traced = (Vec<TracedPart>, bool);

@@ -1,10 +1,18 @@
+use std::sync::Arc;
+
 use application::{
-    RuleTrial, RuleTrials as _, TrialLookup, TrialReport, TrialSubject, TrialVerdict,
+    RepositoryError, RuleTrial, RuleTrials as _, TrialLookup, TrialLookups, TrialReport,
+    TrialSubject, TrialVerdict,
 };
-use domain::{Collection, Members, WriteContext, WriteOperation};
+use async_trait::async_trait;
+use domain::{
+    Collection, Found, Lookup, LookupKey, Members, Principal, WriteContext, WriteOperation,
+};
 use jiff::civil::date;
 
 use super::Trials;
+use crate::rule_set::RuleSet;
+use crate::sample_items::SampleItem;
 
 fn members(json: &str) -> Members {
     Members::read(json.as_bytes()).unwrap().unwrap()
@@ -17,6 +25,8 @@ fn trial(subject: TrialSubject, item: &str) -> RuleTrial {
         after: Some(members(item)),
         before: None,
         lookups: Vec::new(),
+        looks_up_stored: false,
+        makes_case: false,
     }
 }
 
@@ -28,10 +38,40 @@ fn rule(source: &str, item: &str) -> RuleTrial {
     trial(TrialSubject::Yaml(source.to_owned()), item)
 }
 
+/// Finds a programme by its id, four items by a member `many`, and no other item. Files may not be
+/// read.
+struct Stored;
+
+#[async_trait]
+impl TrialLookups for Stored {
+    async fn look_up(&self, lookup: &Lookup) -> Result<Option<Found>, RepositoryError> {
+        let item = |place: usize| {
+            let members = members(r#"{"title": "stored", "leader": "L"}"#);
+            SampleItem { id: None, parent: None, members }.found_by(0, place)
+        };
+        if lookup.collection == Collection::known("files") {
+            return Ok(None);
+        }
+        Ok(Some(Found::Items(match &lookup.key {
+            LookupKey::Id(_) => vec![item(0)],
+            LookupKey::Member { name, value } if &**name == "many" && &**value == "L" => {
+                (0..4).map(item).collect()
+            }
+            LookupKey::Nothing => panic!("an empty lookup reads nothing"),
+            _ => Vec::new(),
+        })))
+    }
+}
+
 async fn report(trial: &RuleTrial) -> TrialReport {
-    let context =
-        WriteContext { today: date(2026, 6, 30), ..WriteContext::any(WriteOperation::Create) };
-    Trials.run(trial, context).await.unwrap_or_else(|violations| panic!("{violations:?}"))
+    let context = WriteContext {
+        today: date(2026, 6, 30),
+        now: "2026-06-30T10:00:00Z".parse().expect("a time"),
+        caller: Some(Arc::new(Principal::named("ann"))),
+        ..WriteContext::any(WriteOperation::Create)
+    };
+    let report = Trials.run(trial, context, Arc::new(Stored)).await.expect("no store");
+    report.unwrap_or_else(|violations| panic!("{violations:?}"))
 }
 
 /// The errors, each as `POINTER LINE:COLUMN MESSAGE`, as far as it has them.
@@ -210,6 +250,143 @@ async fn lookups_find_what_is_given_and_nothing_else() {
     assert!(message.starts_with("the trial has no result for the lookup `others`"), "{message}");
     let guarded = report(&RuleTrial { after: Some(members("{}")), ..none }).await;
     assert_eq!((guarded.verdict, guarded.errors), (TrialVerdict::Pass, Vec::new()));
+}
+
+const CHAIN: &str = "
+id: chained
+group: gadscores
+when: has(self.program_id)
+lookup:
+  program: proposedprograms[self.program_id]
+  own: files[self.program_id]
+  led: 'statuses[many = program.leader]'
+check: program != null && own == null && size(led) == 4
+message: m
+";
+
+#[tokio::test]
+async fn lookups_find_stored_items_unless_their_results_are_given() {
+    let given = |lookups: Vec<(&str, TrialLookup)>| RuleTrial {
+        collection: Collection::known("gadscores"),
+        lookups: lookups.into_iter().map(|(name, found)| (name.to_owned(), found)).collect(),
+        looks_up_stored: true,
+        ..rule(CHAIN, r#"{"program_id": "019a9a9a-0000-7000-8000-000000000001"}"#)
+    };
+    let one = |json: &str| TrialLookup::One(Some(members(json)));
+    let none = || ("own", TrialLookup::One(None));
+    let forbidden = report(&given(Vec::new())).await;
+    let message = "you may not read the items of the lookup `own`; add `own` to `lookup`";
+    assert_eq!(
+        (forbidden.verdict, &*forbidden.errors[0].message),
+        (TrialVerdict::Undecided, message)
+    );
+    assert_eq!(report(&given(vec![none()])).await.verdict, TrialVerdict::Pass);
+    for other in [("program", one(r#"{"leader": "M"}"#)), ("led", TrialLookup::Many(Vec::new()))] {
+        assert_eq!(report(&given(vec![none(), other])).await.verdict, TrialVerdict::Fail);
+    }
+    // A chain ends where nothing is found.
+    let ended = report(&given(vec![none(), ("program", TrialLookup::One(None))])).await;
+    assert_eq!((ended.verdict, ended.errors), (TrialVerdict::Fail, Vec::new()));
+    let guarded = report(&RuleTrial { after: Some(members("{}")), ..given(Vec::new()) }).await;
+    assert_eq!(guarded.skipped.as_deref(), Some("`when` is false"));
+    let unknown = report(&RuleTrial { looks_up_stored: false, ..given(Vec::new()) }).await;
+    assert_eq!(unknown.errors.len(), 3, "{unknown:?}");
+}
+
+/// Runs the case that is made of a trial, in a file with the rule.
+fn run_case(rule: &str, case: &str) -> application::CaseReport {
+    let indented = |text: &str| text.trim().replace('\n', "\n  ");
+    let text = format!("rules:\n- {}\ncases:\n{case}", indented(rule));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rules.yaml");
+    std::fs::write(&path, &text).expect("a file");
+    let rules = RuleSet::load(&path, &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    rules.run_cases().remove(0)
+}
+
+#[tokio::test]
+async fn a_trial_becomes_a_case_with_the_same_verdict() {
+    let chained = r#"{"id": "019a9a9a-0000-7000-8000-000000000003", "program_id": "019a9a9a-0000-7000-8000-000000000001"}"#;
+    let kept = "id: kept\ngroup: files\non: [delete]\ncheck: old.a == self.a && caller.id == 'ann' && now > timestamp('2026-01-01T00:00:00Z')\nmessage: m";
+    let none = || vec![("own".to_owned(), TrialLookup::One(None))];
+    for (source, item, before, lookups) in [
+        (SIZED, r#"{"size": 1}"#, None, Vec::new()),
+        (
+            SIZED,
+            r#"{"size": 0, "a b": {"c": [1.50, "x: # y"]}, "null": null, "é": "\u007f\n"}"#,
+            None,
+            Vec::new(),
+        ),
+        (SIZED, r#"{"size": "large"}"#, None, Vec::new()),
+        (SIZED, "{}", Some("{}"), Vec::new()),
+        (CHAIN, chained, None, none()),
+        (
+            CHAIN,
+            chained,
+            Some(r#"{"old": 1}"#),
+            [none(), vec![("led".to_owned(), TrialLookup::Many(Vec::new()))]].concat(),
+        ),
+        (CHAIN, "{}", None, none()),
+        (kept, r#"{"a": 1}"#, None, Vec::new()),
+    ] {
+        let collection = if source == CHAIN { "gadscores" } else { "files" };
+        let trial = RuleTrial {
+            collection: Collection::known(collection),
+            before: before.map(members),
+            lookups,
+            looks_up_stored: true,
+            makes_case: true,
+            ..rule(source, item)
+        };
+        let report = report(&trial).await;
+        let case = report.case.as_deref().unwrap_or_else(|| panic!("{report:?}"));
+        let run = run_case(source, case);
+        assert!(run.passed, "{}\n{case}", run.line);
+        let verdict = if report.verdict == TrialVerdict::Pass { "pass" } else { "fail" };
+        assert!(case.ends_with(&format!("\n  expect: {verdict}\n")), "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_case_is_readable_and_bounded() {
+    let item = r#"{"id": "019a9a9a-0000-7000-8000-000000000003", "size": 0.10, "tags": ["a"]}"#;
+    let trial = |item: &str| RuleTrial { makes_case: true, ..rule(SIZED, item) };
+    let lines = [
+        "- rule: sized",
+        "  name: a trial of 2026-06-30",
+        "  self:",
+        "    id: 019a9a9a-0000-7000-8000-000000000003",
+        "    \"size\": 0.10",
+        "    \"tags\": [\"a\"]",
+        "  today: 2026-06-30",
+        "  expect: pass\n",
+    ];
+    assert_eq!(report(&trial(item)).await.case, Some(lines.join("\n")));
+    let large = format!(r#"{{"size": 1, "text": "{}"}}"#, "x".repeat(256 << 10));
+    assert_eq!(report(&trial(&large)).await.case, None);
+    assert_eq!(report(&rule(SIZED, item)).await.case, None);
+    // Results of lookups are missing, and an expression is no rule.
+    for trial in [rule(LOOKING, OF_PROPOSAL), expression("true", "{}"), rule("id: a", "{}")] {
+        assert_eq!(report(&RuleTrial { makes_case: true, ..trial }).await.case, None);
+    }
+}
+
+#[tokio::test]
+async fn every_character_can_be_in_a_case() {
+    let all: Vec<_> =
+        (0..=0x1_1000).chain([0x1_ffff, 0x10_ffff]).filter_map(char::from_u32).collect();
+    for part in all.chunks(500) {
+        let text = domain::json::encode_string(&part.iter().collect::<String>());
+        let item = format!("{{{text}: [{text}], \"size\": {}}}", part.len());
+        let rule = SIZED.replace(
+            "self.size > 0",
+            "self.exists(name, size(name) == self.size && self[name][0] == name)",
+        );
+        let trial = RuleTrial { makes_case: true, ..self::rule(&rule, &item) };
+        let case = report(&trial).await.case.expect("a case");
+        let run = run_case(&rule, &case);
+        assert!(run.passed && case.ends_with("expect: pass\n"), "{}", run.line);
+    }
 }
 
 #[tokio::test]

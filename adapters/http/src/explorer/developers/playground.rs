@@ -2,7 +2,8 @@
 
 use application::{ItemAddress, View};
 use askama::Template;
-use domain::Collection;
+use domain::json::encode_string;
+use domain::{Collection, Members};
 use poem::Request;
 
 use crate::explorer::Explorer;
@@ -39,7 +40,10 @@ impl Explorer {
                 let address = ItemAddress { parent: None, id };
                 let service = self.service(group)?;
                 let (shown, _) = service.get(caller_of(request), address, &View::default()).await?;
-                shown.item.members.to_string()
+                // With its id, lookups do not find it.
+                let id = encode_string(&shown.item.id.to_string());
+                let members = Members::read(shown.item.members.as_bytes()).ok().flatten();
+                members.unwrap_or_default().with_first("id", Some(&id)).encoded().to_owned()
             }
         };
         let command = format!(

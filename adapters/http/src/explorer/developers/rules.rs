@@ -7,8 +7,8 @@ use askama::Template;
 use domain::{Collection, Item};
 use poem::Request;
 
-use crate::explorer::{Explorer, cells};
 use crate::explorer::page::{Layout, render};
+use crate::explorer::{Explorer, cells};
 use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
 use crate::problem::{Problem, Result, kinds};
@@ -133,7 +133,7 @@ impl Explorer {
             for (item, verdict) in audited.remarked {
                 let remarks = verdict.errors.iter().chain(verdict.warnings.iter());
                 let own = remarks.filter(|it| it.rule.as_deref() == Some(rule.id.as_str()));
-                let messages: Vec<_> = own.map(|remark| remark.detail.to_string()).collect();
+                let messages: Vec<_> = own.map(|remark| remark.detail.clone()).collect();
                 if messages.is_empty() {
                     continue;
                 }
