@@ -50,7 +50,7 @@ use crate::problem::{Problem, Result};
 use crate::query::query_of;
 use developers::guide::{self, Chapter};
 use links::ExplorerLinks;
-pub use rules::item_title;
+pub use titles::item_title;
 
 pub const ROOT: &str = "/explore";
 

@@ -42,6 +42,12 @@ impl Titles {
     }
 }
 
+/// Returns the title of an item; `None` if it has none.
+pub fn item_title(collection: Collection, item: &Item) -> Option<String> {
+    let title = cells::title(item, GroupSpec::of(collection).columns);
+    Some(title).filter(|title| *title != item.id.to_string())
+}
+
 /// The collection of the items that a member names.
 pub fn referenced(collection: Collection, member: &str) -> Option<Collection> {
     let spec = collection.spec();

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use application::{Caller, PublishedRule, RuleHome, WrittenRule};
 use askama::Template;
-use domain::{Collection, Item};
 use poem::Request;
 
 use crate::explorer::page::{Layout, render};
@@ -53,12 +52,6 @@ struct AuditedItem {
     href: String,
     title: String,
     messages: Vec<String>,
-}
-
-/// Returns the title of an item; `None` if it has none.
-pub fn item_title(collection: Collection, item: &Item) -> Option<String> {
-    let title = cells::title(item, GroupSpec::of(collection).columns);
-    Some(title).filter(|title| *title != item.id.to_string())
 }
 
 impl Explorer {
