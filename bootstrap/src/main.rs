@@ -76,6 +76,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
         standbys: store.standbys(),
         contents: None,
         content_register: store.content_register(),
+        sessions: store.sessions(),
     }
 }
 

@@ -1,6 +1,6 @@
 // People and programs that are known, at a real OpenID provider (provider.mjs): somebody signs in through Swagger UI and through the
 // explorer, in Debian's Chromium, and uses a token that they have; a program gets a token by its own credentials, and one that is bound
-// to a key. Nothing of a token is left anywhere but in memory.
+// to a key. Nothing of a token is left anywhere but in memory: the explorer has a session, in a cookie that scripts and other sites cannot use.
 //
 //     node sign-in.mjs BASE_URL FOLDER_FOR_SCREENSHOTS
 import assert from "node:assert/strict";
@@ -45,8 +45,11 @@ async function open(path, options = { viewport: SIZES[0] }) {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     const tokens = [];
-    page.on("response", async (response) => {
-        if (response.url().split("?")[0] === `${issuer.url}/token` && response.request().method() === "POST") tokens.push(await response.json());
+    // Read before the page has them: it is loaded again at once.
+    await page.route((url) => `${url.origin}${url.pathname}` === `${issuer.url}/token`, async (route) => {
+        const response = await route.fetch();
+        if (route.request().method() === "POST") tokens.push(await response.json());
+        await route.fulfill({ response });
     });
     const seen = watch(page, baseUrl);
     await page.goto(`${baseUrl}${path}`);
@@ -201,7 +204,7 @@ async function pastedTokens({ token, id }) {
     await paste(page, "psk_unknown_key");
     await page.getByText(/not accepted/).first().waitFor();
     await paste(page, token);
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).waitFor();
     await page.locator("main", { hasText: "by a program" }).waitFor();
     await requireInMemoryOnly(context, page, token);
     await context.close();
@@ -231,6 +234,18 @@ async function control(id) {
     }
 }
 
+/** The cookies of the service; those of the provider on the same machine have other names. */
+const cookiesOf = async (context) => (await context.cookies(baseUrl)).filter(({ name }) => name === "session");
+
+/** The cookie of the session, which no script reads. */
+async function cookieOf(context) {
+    const cookies = await cookiesOf(context);
+    assert.equal(cookies.length, 1, JSON.stringify(cookies));
+    const [{ value, httpOnly, sameSite, path, expires }] = cookies;
+    assert.deepEqual({ httpOnly, sameSite, path, expires }, { httpOnly: true, sameSite: "Strict", path: "/", expires: -1 });
+    return value;
+}
+
 async function explorer({ token: program, id }) {
     const { context, page, tokens, seen } = await open(`/explore/files/${id}`);
     assert.equal(await page.locator("main", { hasText: "by a program" }).count(), 0, "anonymous callers see nothing");
@@ -240,6 +255,18 @@ async function explorer({ token: program, id }) {
     await requireAccessible(page, "an item, signed in");
     await page.screenshot({ path: `${folder}/signed-in.png` });
     const [{ access_token: token, id_token: idToken }] = tokens;
+
+    // It survives a reload and a new tab, there without a script, too.
+    await page.reload();
+    await page.getByText("Signed in as berta of the test").waitFor();
+    const state = await context.storageState();
+    const plain = await browser.newContext({ javaScriptEnabled: false, storageState: state });
+    const tab = await plain.newPage();
+    await tab.goto(`${baseUrl}/explore/files/${id}`);
+    await tab.getByText("Signed in as berta of the test").waitFor();
+    await tab.locator("main", { hasText: "by a program" }).waitFor();
+    assert.equal(await tab.getByRole("button", { name: "Sign out" }).count(), 0, "no button without a script");
+    await plain.close();
 
     await late(page);
     await page.getByRole("link", { name: "Edit" }).click();
@@ -257,9 +284,10 @@ async function explorer({ token: program, id }) {
     await collection(page);
     await liveChanges(page, program);
     await requireInMemoryOnly(context, page, token);
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await cookieOf(context);
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
-    await page.getByText("Signed out").waitFor();
+    assert.deepEqual(await cookiesOf(context), [], "the cookie is gone");
     await page.goBack();
     await page.locator("main", { hasText: "401" }).waitFor();
     // The browser itself reports the status of what was refused.
@@ -308,29 +336,18 @@ async function contents({ token, id }) {
         assert.equal(await page.getByText("taken").count(), 0, "the page stays");
     };
     await save();
-    await link.evaluate((link) => { delete link.dataset.file; });
-    await save();
-    await link.evaluate((link) => {
-        link.dataset.file = "";
-        const own = fetch;
-        window.fetch = async (...asked) => {
-            window.fetch = own;
-            const { body, status, headers } = await own(...asked);
-            return new Response(body, { status, headers: { ...Object.fromEntries(headers), "content-length": "2000000000" } });
-        };
-    });
-    await link.click();
-    await page.getByRole("alert").filter({ hasText: "This file is too large to be downloaded here." }).waitFor();
 
     const session = await context.newCDPSession(page);
     await session.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 500_000 });
     await page.locator("#chosen").setInputFiles({ name: "b.bin", mimeType: "", buffer: Buffer.alloc(5_000_000) });
     await page.getByRole("button", { name: "Replace", exact: true }).click();
     for (const isLeft of [false, true]) {
-        page.once("dialog", (dialog) => isLeft ? dialog.accept() : dialog.dismiss());
-        await page.getByRole("link", { name: "Edit", exact: true }).click();
-        if (isLeft) await page.locator("#progress").waitFor({ state: "hidden" });
-        else assert(await page.locator("#progress").isVisible());
+        const asked = page.waitForEvent("dialog");
+        const clicked = page.getByRole("link", { name: "Edit", exact: true }).click({ noWaitAfter: true });
+        const dialog = await asked;
+        await (isLeft ? dialog.accept() : dialog.dismiss());
+        await clicked;
+        if (!isLeft) assert(await page.locator("#progress").isVisible());
     }
     await page.getByRole("heading", { name: /^Edit / }).waitFor();
     await page.waitForTimeout(1000);
@@ -340,16 +357,101 @@ async function contents({ token, id }) {
     await context.close();
 }
 
-/** A token that ends is forgotten, and the page says so. */
-async function endedToken(id) {
-    const { context, page } = await open(`/explore/files/${id}`);
+/** A session that ends while somebody edits loses nothing that was typed; signing in again in a dialog continues. */
+async function endedWhileEditing(id) {
+    const { context, page, seen } = await open(`/explore/files/${id}`);
     await paste(page, await tokenOf("brief"));
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.getByText("Signed in as").waitFor();
+    const before = await cookieOf(context);
+    await page.goto(`${baseUrl}/explore/files/${id}/edit`);
+    await page.getByLabel(/^filename/).fill("typed before the end");
     await page.waitForTimeout(23_000);
+    const saveButton = page.getByRole("button", { name: "Save", exact: true });
+    await saveButton.click();
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.waitFor();
+    await requireAccessible(page, "a session that ended");
+    await page.screenshot({ path: `${folder}/session-ended.png` });
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("nothing was saved").waitFor();
+    await saveButton.click();
+    // Somebody else signs in: it is not saved by that name without a further click.
+    await signIn(page, dialog.getByRole("button", { name: "Sign in" }), "carla");
+    await page.getByText("You are signed in as carla of the test now, and nothing was saved.").waitFor();
+    await page.getByText("Signed in as carla of the test", { exact: true }).waitFor();
+    assert.equal(await page.getByLabel(/^filename/).inputValue(), "typed before the end");
+    assert.notEqual(await cookieOf(context), before, "each session has a new id");
+    await saveButton.click();
+    await page.locator("main dl", { hasText: "typed before the end" }).waitFor();
+
+    // Another tab ends the session and begins a new one of the same person: the save continues by it.
+    await page.goto(`${baseUrl}/explore/files/${id}/edit`);
+    await page.getByLabel(/^filename/).fill("typed before another tab");
+    const other = await context.newPage();
+    await other.goto(`${baseUrl}/explore`);
+    await other.getByRole("button", { name: "Sign out everywhere" }).click();
+    // The provider still knows the person.
+    await other.getByRole("button", { name: "Sign in" }).click();
+    await other.getByText("Signed in as carla of the test").waitFor();
+    await saveButton.click();
+    await page.locator("main dl", { hasText: "typed before another tab" }).waitFor();
+
+    // A page that is only opened shows the end, and the cookie is removed.
+    await context.addCookies([{ url: baseUrl, name: "session", value: "A".repeat(43), httpOnly: true, sameSite: "Strict" }]);
     await page.getByRole("link", { name: "History" }).first().click();
-    await page.getByText("Your session has expired. Sign in again.").waitFor();
+    await page.getByText("Your session has ended. Sign in again.").waitFor();
     await page.locator("main", { hasText: "401" }).waitFor();
+    assert.deepEqual(await cookiesOf(context), []);
+    requireQuiet(seen, ["status of 401", "status of 403"]);
+    await context.close();
+}
+
+/** Pages of another site send the cookie with nothing. A link on one leads to a page that is signed in, after one reload. */
+async function otherSites({ token, id }) {
+    const { context, page } = await open(`/explore/files/${id}`);
+    await paste(page, token);
+    await page.getByText("Signed in as").waitFor();
+    // Chromium takes another name of the same machine for another site; another port is the same site.
+    const elsewhere = baseUrl.replace("127.0.0.1", "localhost");
+    await context.route(`${elsewhere}/attack`, (route) => route.fulfill({ contentType: "text/html", body: `<!DOCTYPE html>
+        <a id="link" href="${baseUrl}/explore/files/${id}">link</a>
+        <form id="form" method="post" action="${baseUrl}/v1/files"><button>write</button></form>` }));
+    const sent = [];
+    page.on("request", async (request) => {
+        if (!request.url().startsWith(baseUrl)) return;
+        const { cookie = "" } = await request.allHeaders();
+        sent.push({ path: new URL(request.url()).pathname, has: / session=|^session=/.test(cookie), method: request.method() });
+    });
+    await page.goto(`${elsewhere}/attack`);
+    const outcome = await page.evaluate(async (url) => {
+        const asked = [["GET", {}], ["POST", { body: "{}" }], ["DELETE", {}], ["POST", { body: "{}", headers: { "Page-Token": "x" } }]];
+        return Promise.all(asked.map(([method, more]) => fetch(url, { method, credentials: "include", ...more }).then(({ status }) => status, () => "failed")));
+    }, `${baseUrl}/v1/files`);
+    assert.deepEqual(outcome, ["failed", "failed", "failed", "failed"], "CORS admits no other site");
+    const count = async () => (await (await fetch(`${baseUrl}/v1/files`, { headers: { Authorization: `Bearer ${token}` } })).json()).total_items;
+    const before = await count();
+    await page.locator("#form button").click();
+    await page.waitForURL(`${baseUrl}/v1/files`);
+    assert.equal(await count(), before, "a form writes nothing");
+    const attacks = sent.filter(({ path }) => path === "/v1/files");
+    assert(attacks.length >= 4 && attacks.every(({ has }) => !has), JSON.stringify(sent));
+
+    sent.length = 0;
+    await page.goto(`${elsewhere}/attack`);
+    await page.locator("#link").click();
+    await page.getByText("Signed in as").waitFor();
+    await page.locator("main dl").first().waitFor();
+    await page.waitForTimeout(1000);
+    const opened = sent.filter(({ path }) => path === `/explore/files/${id}`);
+    assert.deepEqual(opened.map(({ has }) => has), [false, true], "the reload sends the cookie");
+    // Without a session it is reloaded once as well.
+    await context.clearCookies();
+    sent.length = 0;
+    await page.goto(`${elsewhere}/attack`);
+    await page.locator("#link").click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await page.waitForTimeout(2000);
+    assert.equal(sent.filter(({ path }) => path === `/explore/files/${id}`).length, 2, JSON.stringify(sent));
     await context.close();
 }
 
@@ -362,7 +464,8 @@ try {
     await explorer(made);
     await contents(made);
     await control(made.id);
-    await endedToken(made.id);
+    await otherSites(made);
+    await endedWhileEditing(made.id);
     console.log(`People sign in at ${issuer.url} through Swagger UI and the explorer; see ${folder}`);
 } finally {
     await browser.close();

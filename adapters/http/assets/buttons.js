@@ -1,6 +1,5 @@
 // Removal and restoration: both ask first, and send If-Match with the version or the content that the page shows.
-import { alone, newKey, say, send, sentences } from "./request.js";
-import { visit } from "./session.js";
+import { alone, newKey, say, send, sentences, visit } from "./request.js";
 
 function isSure(question, action) {
   return new Promise((resolve) => {

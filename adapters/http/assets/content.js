@@ -1,12 +1,10 @@
 // The upload of a file. A condition on the file that the page shows prevents that the file of somebody else is overwritten.
-import { alone, say, send, sentences } from "./request.js";
-import { leaving, session, visit } from "./session.js";
+import { alone, say, send, sentences, visit } from "./request.js";
 
 const form = document.getElementById("upload");
 const place = document.getElementById("progress");
 const [bar, text, cancel] = place.children;
 const chosen = document.getElementById("chosen");
-const gone = leaving();
 
 /** `fetch` with progress, which only XMLHttpRequest reports. */
 function fetchWithProgress(url, { method, headers, body, signal }, onProgress) {
@@ -15,10 +13,7 @@ function fetchWithProgress(url, { method, headers, body, signal }, onProgress) {
     request.open(method, url);
     for (const [name, value] of headers) request.setRequestHeader(name, value);
     request.upload.onprogress = onProgress;
-    request.onload = () => {
-      const challenge = request.getResponseHeader("WWW-Authenticate") ?? "";
-      resolve(new Response(request.response || null, { status: request.status, headers: { "WWW-Authenticate": challenge } }));
-    };
+    request.onload = () => resolve(new Response(request.response || null, { status: request.status }));
     request.onerror = request.onabort = reject;
     signal.addEventListener("abort", () => request.abort());
     request.send(body);
@@ -53,10 +48,7 @@ async function upload(file, stop) {
   };
   const fetching = (url, options) => fetchWithProgress(url, { ...options, signal: stop.signal }, show);
   const warn = (event) => event.preventDefault();
-  const ask = (event) => { if (!confirm("Leave this page and cancel the upload?")) event.preventDefault(); };
   addEventListener("beforeunload", warn);
-  session.addEventListener("leave", ask);
-  gone.addEventListener("abort", () => stop.abort());
   cancel.onclick = () => stop.abort();
   show({ loaded: 0, total: file.size });
   place.hidden = false;
@@ -67,7 +59,6 @@ async function upload(file, stop) {
     if (place.contains(document.activeElement)) chosen.focus();
     place.hidden = true;
     removeEventListener("beforeunload", warn);
-    session.removeEventListener("leave", ask);
   }
 }
 
@@ -78,7 +69,6 @@ async function run() {
   say("", "");
   const stop = new AbortController();
   const answer = await upload(file, stop);
-  if (gone.aborted) return;
   if (answer.ok) visit(location.href);
   else if (stop.signal.aborted) say("Upload cancelled. The file was not stored.", "warn");
   else if (answer.status === 412) say("Someone else changed the file in the meantime, and yours was not stored. Reload the page to see the current one.", "bad");

@@ -1,7 +1,6 @@
 // Runs on every page: shows the controls that need a script, and updates live changes.
+import "./download.js";
 import { showSavedMessage } from "./request.js";
-import { fetchAsCaller, leaving, visit } from "./session.js";
-import { listen } from "./stream.js";
 
 // It runs after the script of the page. Before, pressing Enter in a form would load the page again, without what was typed.
 for (const element of document.querySelectorAll(".needs-script")) {
@@ -19,30 +18,29 @@ const PAUSE = 1_000;
 const STATES = {
   open: "Live: new changes appear automatically.",
   lost: "Disconnected. Reconnecting…",
-  busy: "Not live: too many connections. Reload the page later.",
-  refused: "Not live: sign in to see live changes.",
+  closed: "Not live. Reload the page later.",
 };
 
 /** Loads the table of the latest changes again after a change. The server writes it in the reader's language. */
 function follow(status) {
-  const stream = new AbortController();
   let timer;
   status.hidden = false;
   status.textContent = "Connecting…";
   const refresh = async () => {
     timer = undefined;
-    const response = await fetchAsCaller(location.href, { headers: { Accept: "text/html" }, signal: stream.signal });
+    const response = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (!response.ok) return;
     const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("changes");
     const known = new Set([...document.getElementById("changes").rows].map((row) => row.innerHTML));
     for (const row of next.rows) if (!known.has(row.innerHTML)) row.className = "new";
     document.getElementById("changes").replaceWith(next);
   };
-  listen(status.dataset.stream, stream.signal, {
-    onState: (state) => { status.textContent = STATES[state]; },
-    // A refresh that fails is followed by the next one.
-    onEvent: () => { timer ??= setTimeout(() => refresh().catch(() => {}), PAUSE); },
-  });
+  const stream = new EventSource(status.dataset.stream);
+  const show = (state) => { status.textContent = STATES[state]; };
+  stream.onopen = () => show("open");
+  stream.onerror = () => show(stream.readyState === EventSource.CLOSED ? "closed" : "lost");
+  // The first event has only an id. A refresh that fails is followed by the next one.
+  stream.onmessage = ({ data }) => { if (data) timer ??= setTimeout(() => refresh().catch(() => {}), PAUSE); };
   return stream;
 }
 
@@ -50,12 +48,10 @@ const status = document.querySelector("[data-stream]");
 if (status) {
   // A browser keeps few connections to a host: a hidden page closes its connection, and is reloaded when it becomes visible.
   let stream = document.hidden ? null : follow(status);
-  const signal = leaving();
-  const close = () => { stream?.abort(); stream = null; };
-  signal.addEventListener("abort", close);
+  const close = () => { stream?.close(); stream = null; };
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) close(); else if (!stream) visit(location.href);
-  }, { signal });
-  addEventListener("pagehide", close, { signal });
-  addEventListener("pageshow", (event) => { if (event.persisted) visit(location.href); }, { signal });
+    if (document.hidden) close(); else if (!stream) location.reload();
+  });
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 }

@@ -2,8 +2,7 @@
 // shown at their fields. An untouched field is sent as it is stored.
 import { compact, members, shown } from "./json.js";
 import { pickedIn } from "./picker.js";
-import { alone, newKey, parsed, say, saveMessage, send, sentences } from "./request.js";
-import { visit } from "./session.js";
+import { alone, newKey, parsed, say, saveMessage, send, sentences, visit } from "./request.js";
 
 const form = document.getElementById("item");
 const fields = document.getElementById("fields");

@@ -1,5 +1,4 @@
 // Fields that name an item: a combobox (ARIA 1.2) that searches by title. What is chosen is the item's id; other text is kept as typed.
-import { fetchAsCaller } from "./session.js";
 
 const PAUSE = 200;
 const MOST = 8;
@@ -21,7 +20,7 @@ function query(text) {
 async function search({ search, title }, text, signal) {
   const asked = new URLSearchParams({ fields: title, page_size: MOST, total: "none" });
   if (query(text)) asked.set("q", query(text));
-  const response = await fetchAsCaller(`${search}?${asked}`, { headers: { Accept: "application/json" }, signal });
+  const response = await fetch(`${search}?${asked}`, { headers: { Accept: "application/json" }, signal });
   if (!response.ok) return [];
   const { _embedded } = await response.json();
   return Object.values(_embedded)[0].map((item) => ({ id: item.id, title: String(item[title] ?? item.id) }));

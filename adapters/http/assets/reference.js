@@ -241,6 +241,8 @@ async function start() {
     deepLinking: true,
     oauth2RedirectUrl: known?.receiver,
     persistAuthorization: false,
+    // The session of the other pages has no part in a trial.
+    requestInterceptor: (request) => Object.assign(request, { credentials: "omit" }),
     plugins: [takesObject, findsOperations, triesNoStream(specification), scrollsWhenShown],
   });
   if (known) prepareSignIn(system, known);

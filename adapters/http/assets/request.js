@@ -1,5 +1,4 @@
 // Requests of the pages to the API, and messages about their responses.
-import { fetchAsCaller } from "./session.js";
 
 /** Shows text or elements in the place for messages; `kind` is good, warn or bad. */
 export function say(message, kind) {
@@ -24,13 +23,26 @@ export function showSavedMessage() {
   say(...JSON.parse(saved));
 }
 
+/** Goes to a page, or loads it again. */
+export function visit(url) {
+  if (url === location.href) location.reload(); else location.assign(url);
+}
+
 /** Sends a request; the result has the problem of an error response. `fetching` replaces `fetch`. */
-export async function send(url, method, headers, body, fetching) {
-  const sent = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
+export async function send(url, method, headers, body, fetching = fetch, isAgain = false) {
+  const { pageToken: token } = document.body.dataset;
+  const sent = new Headers({ Accept: "application/json", ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers });
+  if (token && method !== "GET") sent.set("Page-Token", token);
   try {
-    const response = await fetchAsCaller(url, { method, headers: { Accept: "application/json", ...sent }, body }, fetching);
+    const response = await fetching(url, { method, headers: sent, body });
     const text = await response.text();
-    return { ok: response.ok, status: response.status, tag: response.headers.get("ETag"), text, problem: response.ok ? null : problemOf(response, text) };
+    const problem = response.ok ? null : problemOf(response, text);
+    if (token && !isAgain && (response.status === 401 || problem?.code === "cross-site")) {
+      const { renewed } = await import("./sign-in.js");
+      const detail = await renewed();
+      return detail ? { ok: false, status: response.status, problem: { detail } } : send(url, method, headers, body, fetching, true);
+    }
+    return { ok: response.ok, status: response.status, tag: response.headers.get("ETag"), text, problem };
   } catch {
     return { ok: false, status: 0, problem: { detail: "Connection failed. The request may have been processed: check before you try again." } };
   }

@@ -1,102 +1,113 @@
-// The control at the top of every page with which people sign in and out, or use a token that they have.
+// Signing in and out at the top of every page, and in a dialog if the session ends while somebody edits. The browser keeps the session in
+// a cookie that no script reads; a token is in memory only until the session begins.
 import { signIn } from "./oauth.js";
-import { fetchAsCaller, isSignedIn, load, session, use } from "./session.js";
 
-const root = document.body.dataset.root;
 const control = document.getElementById("session");
-const status = document.createElement("p");
-status.setAttribute("role", "status");
-const buttons = document.createElement("span");
-buttons.className = "actions";
-control.append(status, buttons);
-
-let attempt = new AbortController();
-let known = { issuers: [] };
+const [status] = control.children;
+const address = control.dataset.session;
 
 function button(text, act) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = text;
+  const made = Object.assign(document.createElement("button"), { type: "button", textContent: text });
   made.onclick = act;
   return made;
 }
 
-/** Takes a token, if the service accepts it, and shows the page as its owner sees it. */
-async function take(token) {
-  if (!/^[\w.~+/-]+=*$/.test(token)) throw new Error("Invalid token: it contains characters that are not allowed.");
-  use(token);
-  const response = await fetchAsCaller(`${root}/v1/access`, { headers: { Accept: "application/json" } });
-  if (!response.ok) {
-    const problem = await response.json().catch(() => ({}));
-    use(null);
-    throw new Error(problem.detail ?? "The token is not accepted.");
-  }
-  const { caller } = await response.json();
-  status.textContent = `Signed in as ${caller?.name ?? caller?.id ?? "anonymous"}`;
-  await load();
+/** Makes a dialog, and opens it. */
+function show(name, title, parts, onclose) {
+  const [dialog, heading] = [document.createElement("dialog"), document.createElement("h2")];
+  Object.assign(heading, { id: `${name}-title`, textContent: title });
+  dialog.setAttribute("aria-labelledby", heading.id);
+  dialog.append(heading, ...parts);
+  dialog.onclose = () => { dialog.remove(); onclose(dialog); };
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
 }
 
-/** Shows an error of `work` in the status. */
-async function attempted(work) {
-  try {
-    await work();
-  } catch (error) {
-    status.textContent = error instanceof TypeError ? "Connection to the issuer or the service failed. Try again." : error.message;
-  }
-}
-
-function begin(issuer) {
-  attempt.abort();
-  attempt = new AbortController();
-  const { signal } = attempt;
-  status.textContent = "Signing in …";
-  attempted(async () => take(await signIn(issuer, known, signal)));
-}
-
+/** Asks for a token; an empty one if the dialog is cancelled. */
 function paste() {
-  const dialog = document.createElement("dialog");
-  const form = document.createElement("form");
+  const [form, label, input] = ["form", "label", "input"].map((name) => document.createElement(name));
   form.method = "dialog";
-  const [label, input] = [document.createElement("label"), document.createElement("input")];
-  const title = document.createElement("h2");
-  title.id = "token-title";
-  title.textContent = "Use a token";
-  dialog.setAttribute("aria-labelledby", title.id);
   label.htmlFor = input.id = "token";
   label.textContent = "Access token or key of the service";
   // Browsers offer to store what is typed into a password field.
   Object.assign(input, { type: "text", autocomplete: "off", spellcheck: false, required: true });
-  const cancel = button("Cancel", () => dialog.close());
   const confirm = Object.assign(document.createElement("button"), { textContent: "Use token", value: "use", className: "primary" });
-  form.append(title, label, input, confirm, cancel);
-  dialog.append(form);
-  dialog.onclose = () => {
-    const given = input.value.trim().replace(/^Bearer\s+/i, "");
-    dialog.remove();
-    if (dialog.returnValue === "use" && given) attempted(() => take(given));
+  form.append(label, input, confirm, button("Cancel", () => form.closest("dialog").close()));
+  return new Promise((resolve) => {
+    show("token", "Use a token", [form], ({ returnValue }) => resolve(returnValue === "use" ? input.value.trim().replace(/^Bearer\s+/i, "") : ""));
+  });
+}
+
+/** Begins a session by a token. */
+async function begin(token) {
+  if (!/^[\w.~+/-]+=*$/.test(token)) throw new Error("Invalid token: it contains characters that are not allowed.");
+  const response = await fetch(address, { method: "POST", headers: { Accept: "application/json", Authorization: `Bearer ${token}` } });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.detail ?? "The token is not accepted.");
+  return answer;
+}
+
+/** Shows how to sign in, and calls `done` with the session that begins. */
+async function offer(place, said, done) {
+  let attempt = new AbortController();
+  const attempted = async (get) => {
+    attempt.abort();
+    const { signal } = attempt = new AbortController();
+    said.textContent = "Signing in …";
+    let text = "";
+    try {
+      const token = await get(signal);
+      if (token) done(await begin(token));
+    } catch (error) {
+      text = error instanceof TypeError ? "Connection to the issuer or the service failed. Try again." : error.message;
+    }
+    if (!signal.aborted) said.textContent = text;
   };
-  document.body.append(dialog);
-  dialog.showModal();
+  const data = await fetch(control.dataset.signIn).then((answer) => answer.json()).catch(() => ({ issuers: [] }));
+  const named = ({ url }) => data.issuers.length > 1 ? `Sign in at ${new URL(url).host}` : "Sign in";
+  const issuers = data.issuers.map((issuer) => button(named(issuer), () => attempted((signal) => signIn(issuer, data, signal))));
+  place.append(...issuers, button("Use a token", () => attempted(paste)));
 }
 
-async function leave() {
-  use(null);
-  status.textContent = "Signed out";
-  await load();
+function signedInAgain() {
+  const [text, said, buttons] = ["p", "p", "p"].map((name) => document.createElement(name));
+  text.textContent = "Sign in again to continue. What you typed is kept.";
+  said.setAttribute("role", "status");
+  buttons.className = "actions";
+  return new Promise((resolve) => {
+    let session;
+    const dialog = show("ended", "Your session has ended", [text, said, buttons, button("Cancel", () => dialog.close())], () => resolve(session));
+    offer(buttons, said, (begun) => { session = begun; dialog.close(); });
+  });
 }
 
-function show() {
-  const several = known.issuers.length > 1;
-  const named = (issuer) => several ? `Sign in at ${new URL(issuer.url).host}` : "Sign in";
-  const signedOut = () => [...known.issuers.map((issuer) => button(named(issuer), () => begin(issuer))), button("Use a token", paste)];
-  buttons.replaceChildren(...isSignedIn() ? [button("Sign out", leave)] : signedOut());
+/**
+ * Continues after a request was refused because the session ended, or because another tab began a new one. Returns nothing if the request
+ * can be sent again, otherwise the reason for the user.
+ */
+export async function renewed() {
+  const response = await fetch(address, { headers: { Accept: "application/json" } });
+  if (!response.ok && response.status !== 401) throw new Error("The session is unknown.");
+  const current = response.ok ? await response.json() : {};
+  const session = current.page_token ? current : await signedInAgain();
+  if (!session) return "Your session has ended, and nothing was saved. Save again to sign in.";
+  const { caller: { id, name }, page_token: token } = session;
+  const isSame = id === control.dataset.caller;
+  document.body.dataset.pageToken = token;
+  control.dataset.caller = id;
+  status.textContent = `Signed in as ${name ?? id}`;
+  return isSame ? undefined : `You are signed in as ${name ?? id} now, and nothing was saved. Save again to save it as ${name ?? id}.`;
 }
 
-session.addEventListener("change", show);
-session.addEventListener("failure", ({ detail }) => { status.textContent = detail ?? "The page could not be loaded. Try again."; });
-session.addEventListener("end", () => { status.textContent = "Your session has expired. Sign in again."; });
-try {
-  known = await (await fetch(control.dataset.signIn)).json();
-} finally {
-  show();
+async function signOut({ dataset }) {
+  const headers = { "Page-Token": document.body.dataset.pageToken };
+  const response = await fetch(`${address}${dataset.signOut}`, { method: "DELETE", headers }).catch(() => ({ status: 0 }));
+  // The session may have ended before, or be another one now, which the page then shows.
+  if (response.ok || [401, 403].includes(response.status)) location.reload();
+  else status.textContent = "You are still signed in, because the service is not available. Try again.";
 }
+
+const place = document.getElementById("sign-in");
+if (place) offer(place, status, () => location.reload());
+for (const button of control.querySelectorAll("[data-sign-out]")) button.onclick = () => signOut(button);

@@ -66,9 +66,26 @@ impl BaseUrl {
         format!("{scheme}://{host}")
     }
 
+    /// True if no other machine can be reached by it.
+    pub fn is_local(&self) -> bool {
+        let name = host_name(self.authority());
+        name.eq_ignore_ascii_case("localhost")
+            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Removes the port, the brackets and zone of IPv6, and the final dot of an absolute name.
+pub fn host_name(authority: &str) -> &str {
+    let until = |text: &'_ str, end: &[char]| text.find(end).unwrap_or(text.len());
+    if let Some(address) = authority.strip_prefix('[') {
+        return &address[..until(address, &['%', ']'])];
+    }
+    let name = &authority[..until(authority, &[':'])];
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 impl fmt::Display for BaseUrl {

@@ -25,6 +25,7 @@ mod problem;
 mod query;
 mod request;
 mod server;
+mod sessions;
 mod tables;
 mod time;
 mod zip_layout;

@@ -18,12 +18,14 @@ use crate::endpoints::policies::policies;
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::rule_trials::try_rule;
 use crate::endpoints::rules::rules;
+use crate::endpoints::sessions::session;
 use crate::endpoints::{handler, problem_pages};
 use crate::explorer::{ExploredGroup, Explorer};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links::{
     ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, EVALUATIONS, HEALTH, POLICIES, POLICY,
-    PROTECTED_RESOURCE, READINESS, RECEIVER, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SIGN_IN,
+    PROTECTED_RESOURCE, READINESS, RECEIVER, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SESSION,
+    SIGN_IN,
 };
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::{Handler, MethodRouter};
@@ -78,6 +80,7 @@ impl OwnPaths<'_> {
             (EVALUATIONS, self.post(Asks::SignedIn, evaluation())),
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
             (SIGN_IN, self.public(MediaType::JSON, handler(context(), sign_in))),
+            (SESSION, self.session()),
         ];
         let receiver = self.explorer.receiver().ok();
         let receiver = receiver.map(|page| (RECEIVER, file(page)));
@@ -94,6 +97,12 @@ impl OwnPaths<'_> {
     fn post(&self, asks: Asks, handler: Box<dyn Handler>) -> MethodRouter {
         let methods = [(Method::POST, asks, handler)];
         MethodRouter::new(&self.context.gate, HAL.to_vec(), methods)
+    }
+
+    fn session(&self) -> MethodRouter {
+        let methods = [Method::GET, Method::POST, Method::DELETE]
+            .map(|method| (method, Asks::Anybody, handler(Arc::clone(self.context), session)));
+        MethodRouter::new(&self.context.gate, vec![MediaType::JSON], methods)
     }
 
     /// A public path with one representation, without content negotiation.

@@ -38,6 +38,7 @@ mod replicas;
 mod repository;
 mod retention;
 mod search_index;
+mod sessions;
 mod spans;
 mod sql;
 mod sqlite;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use application::ports::{
     CallerDirectory, ChangeLog, ContentRegister, History, ItemRepository, Readiness, Result,
-    StandbyStore, Standbys, VersionBodies,
+    SessionStore, StandbyStore, Standbys, VersionBodies,
 };
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
@@ -195,6 +195,10 @@ impl Store {
     }
 
     pub fn content_register(&self) -> Arc<dyn ContentRegister> {
+        Arc::new(self.database.clone())
+    }
+
+    pub fn sessions(&self) -> Arc<dyn SessionStore> {
         Arc::new(self.database.clone())
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::ports::{Clock, Result};
+use application::ports::{Clock, Result, SessionStore as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 
@@ -11,7 +11,7 @@ use crate::engine::ReadMode;
 use crate::sql::row_mapping;
 use crate::store::Store;
 
-/// Pauses between searches for expired keys.
+/// Pauses between searches for expired keys and sessions.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
@@ -20,7 +20,8 @@ const INDEX_PERIOD: Duration = Duration::from_secs(5);
 const SIZES_PERIODS: u32 = 12;
 
 impl Store {
-    /// Fills in columns of migrations, and periodically deletes idempotency keys after `lifetime`.
+    /// Fills in columns of migrations, and periodically deletes idempotency keys after `lifetime`,
+    /// and sessions that have ended.
     pub async fn keep_up(self, clock: Arc<dyn Clock>, lifetime: Duration) {
         tokio::join!(self.forget_expired(clock, lifetime), self.fill_in_at_last());
     }
@@ -31,6 +32,9 @@ impl Store {
             sleep(pause).await;
             if let Err(error) = self.forget_requests(clock.now()).await {
                 tracing::warn!(%error, "cannot remove expired idempotency keys; retrying");
+            }
+            if let Err(error) = self.database.end_expired(clock.now()).await {
+                tracing::warn!(%error, "cannot remove sessions that have ended; retrying");
             }
         }
     }

@@ -16,6 +16,7 @@ mod labels;
 mod policies;
 mod rule_trials;
 mod rules;
+mod sessions;
 mod shown_item;
 mod standbys;
 mod version_bodies;
@@ -35,6 +36,7 @@ pub use labels::*;
 pub use policies::*;
 pub use rule_trials::*;
 pub use rules::*;
+pub use sessions::*;
 pub use shown_item::*;
 pub use standbys::*;
 pub use version_bodies::*;
@@ -45,6 +47,7 @@ pub struct Ports {
     pub history: Arc<dyn History>,
     pub changes: Arc<dyn ChangeLog>,
     pub callers: Arc<dyn CallerDirectory>,
+    pub sessions: Arc<dyn SessionStore>,
     pub readiness: Arc<dyn Readiness>,
     pub ids: Arc<dyn IdGenerator>,
     pub clock: Arc<dyn Clock>,

@@ -14,6 +14,7 @@ use super::{ReplacementBody, ResourceService};
 use crate::ports::{
     Answered, MockCallerDirectory, MockChangeLog, MockClock, MockContentRegister, MockHistory,
     MockIdGenerator, MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
+    MockSessionStore,
 };
 use crate::query::{SortPosition, Total};
 use crate::{
@@ -105,6 +106,7 @@ fn ruled_service(
         standbys: None,
         contents: None,
         content_register: Arc::new(MockContentRegister::new()),
+        sessions: Arc::new(MockSessionStore::new()),
         policies: Arc::new(crate::NoPolicies::Open),
         items: Arc::new(repository),
         history,

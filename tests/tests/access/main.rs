@@ -17,6 +17,7 @@ mod rates;
 mod record;
 mod reloading;
 mod revisions;
+mod sessions;
 mod sign_in;
 mod sites;
 mod trials;

@@ -33,7 +33,8 @@ const FLOORS: &[(&str, &str)] = &[
 const OWNERS: &[(&str, &str)] = &[
     ("storage-adapter", "rusqlite sea-orm sqlx"),
     ("http-adapter", "poem poem-openapi"),
-    ("identity-adapter", "jsonwebtoken ring"),
+    ("identity-adapter", "jsonwebtoken"),
+    ("http-adapter identity-adapter", "ring"),
     ("identity-adapter telemetry-adapter", "hyper-rustls"),
     ("contents-adapter identity-adapter telemetry-adapter", "rustls"),
     ("contents-adapter", "object_store reqwest"),

@@ -60,6 +60,7 @@ mod retention;
 mod schema;
 mod search;
 mod selections;
+mod sessions;
 mod sql_files;
 mod store;
 mod waiting;

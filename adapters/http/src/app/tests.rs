@@ -10,6 +10,7 @@ use application::Ports;
 use application::ports::{
     MockCallerDirectory, MockChangeLog, MockClock, MockContentRegister, MockHistory,
     MockIdGenerator, MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
+    MockSessionStore,
 };
 use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
@@ -44,6 +45,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
         standbys: None,
         contents: None,
         content_register: Arc::new(MockContentRegister::new()),
+        sessions: Arc::new(MockSessionStore::new()),
         policies: Arc::new(application::NoPolicies::Open),
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),

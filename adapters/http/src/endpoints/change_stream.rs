@@ -35,7 +35,7 @@ use crate::metrics::{ANOTHER_HISTORY, CREDENTIALS, HttpMetrics, TOO_SLOW};
 use crate::problem::{Problem, Result};
 use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
-use crate::request::caller::{PresentedToken, caller_of};
+use crate::request::caller::{Credentials, caller_of};
 use crate::time::TIME;
 
 /// The interval of comments, which keep the connection alive in proxies.
@@ -95,7 +95,7 @@ struct Streaming {
     history: HistoryHash,
     collection: Option<Collection>,
     ends: Instant,
-    credentials: Option<(Caller, PresentedToken)>,
+    credentials: Option<(Caller, Credentials)>,
     next_look: Instant,
     _permit: OwnedSemaphorePermit,
 }
@@ -114,7 +114,7 @@ impl ChangeStream {
             return Err(Problem::unavailable("The limit of open change streams is reached."));
         };
         let caller = caller_of(&request).clone();
-        let token = caller.principal().and_then(|_| PresentedToken::of(&request));
+        let credentials = caller.principal().and_then(|_| Credentials::of(&request));
         let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
         let listening = in_time(self.context.time_limit, listening).await;
         // After a failover the position is invalid.
@@ -125,7 +125,7 @@ impl ChangeStream {
             history,
             collection,
             ends: Instant::now() + self.max_age,
-            credentials: token.map(|token| (caller, token)),
+            credentials: credentials.map(|credentials| (caller, credentials)),
             next_look: Instant::now() + LOOK,
             _permit: permit,
         };
@@ -187,8 +187,8 @@ impl Streaming {
 
     async fn may_continue(&mut self) -> bool {
         self.next_look = Instant::now() + LOOK;
-        let Some((caller, token)) = &self.credentials else { return true };
-        let may_continue = self.stream.context.gate.is_still(caller, token).await;
+        let Some((caller, credentials)) = &self.credentials else { return true };
+        let may_continue = self.stream.context.gate.is_still(caller, credentials).await;
         if !may_continue {
             tracing::debug!("a change stream ended because its credentials expired");
         }

@@ -17,6 +17,7 @@ pub mod problem_pages;
 pub mod resources;
 pub mod rule_trials;
 pub mod rules;
+pub mod sessions;
 pub mod transfers;
 
 use std::time::Duration;

@@ -52,7 +52,7 @@ pub fn all(gate: &Arc<Gate>, explorer: &Arc<Explorer>) -> Vec<(String, MethodRou
     }
     let route = |(path, subject, hal): (String, Subject, Value)| {
         let page = handler((Arc::clone(explorer), subject, hal.to_string().into()), page);
-        let methods = [(Method::GET, Asks::Nothing, page)];
+        let methods = [(Method::GET, Asks::Anybody, page)];
         (path, MethodRouter::new(gate, PAGE_TYPES.to_vec(), methods))
     };
     pages.into_iter().map(route).collect()

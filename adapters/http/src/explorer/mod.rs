@@ -30,7 +30,7 @@ use std::sync::Arc;
 use application::{ApplicationError, Caller, ItemAddress, Labels, Readiness, ResourceService};
 use domain::{Collection, ItemId, Operation};
 use jiff::tz::TimeZone;
-use poem::http::header::CONTENT_SECURITY_POLICY;
+use poem::http::header::{CONTENT_SECURITY_POLICY, SET_COOKIE};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
@@ -43,11 +43,13 @@ use crate::groups::{GROUPS, Group};
 use crate::headers::content_policy::REFERENCE_POLICY;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
+use crate::headers::set;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::MethodRouter;
 use crate::problem::{Problem, Result};
 use crate::query::query_of;
+use crate::sessions::RequestSession;
 use developers::guide::{self, Chapter};
 use links::ExplorerLinks;
 pub use titles::item_title;
@@ -251,5 +253,11 @@ async fn answer(
         Ok::<_, Problem>(response)
     };
     let answer = in_time(context.time_limit, made).await;
-    Ok(answer.unwrap_or_else(|problem| explorer.refuse(&request, &problem)))
+    let mut response = answer.unwrap_or_else(|problem| explorer.refuse(&request, &problem));
+    if let Some(cookie) =
+        context.gate.sessions.cookie.filter(|_| RequestSession::has_ended(&request))
+    {
+        set(response.headers_mut(), SET_COOKIE, cookie.remove());
+    }
+    Ok(response)
 }

@@ -13,10 +13,12 @@ use super::{Deployment, Explorer, LOGO};
 use crate::endpoints::content;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
-use crate::links::SIGN_IN;
+use crate::links::{SESSION, SIGN_IN};
+use crate::middleware::sites::Sites;
 use crate::problem::{Problem, Result, kinds};
 use crate::query::with_query;
 use crate::request::caller::caller_of;
+use crate::sessions::RequestSession;
 
 pub struct Layout<'a> {
     pub links: &'a ExplorerLinks,
@@ -27,7 +29,28 @@ pub struct Layout<'a> {
     pub for_developers: Vec<MenuEntry>,
     pub command: Option<String>,
     /// `None` if callers are not identified.
-    pub sign_in: Option<String>,
+    pub sign_in: Option<SignIn>,
+}
+
+/// The data for signing in and out.
+pub struct SignIn {
+    /// The address of the issuers.
+    pub issuers: String,
+    /// The address of the session.
+    pub session: String,
+    pub signed_in: Option<SignedIn>,
+    pub has_ended: bool,
+    /// True if the base URL admits no session.
+    pub is_insecure: bool,
+    /// True if the browser withheld the cookie, because a link on another site led here.
+    pub comes_again: bool,
+}
+
+/// The caller of a session.
+pub struct SignedIn {
+    pub id: Box<str>,
+    pub name: Box<str>,
+    pub page_token: String,
 }
 
 pub struct MenuEntry {
@@ -59,6 +82,14 @@ impl Layout<'_> {
 
     pub fn logo(&self) -> Option<String> {
         self.reader.labels.logo.as_ref().map(|_| self.links.to(LOGO))
+    }
+
+    pub fn signed_in(&self) -> Option<&SignedIn> {
+        self.sign_in.as_ref()?.signed_in.as_ref()
+    }
+
+    pub fn comes_again(&self) -> bool {
+        self.sign_in.as_ref().is_some_and(|sign_in| sign_in.comes_again)
     }
 
     /// Converts backticks to `<code>`.
@@ -122,8 +153,28 @@ impl Explorer {
                 .map(|(path, key, label)| entry(self.links.to(path), key, label))
                 .into(),
             command: command.into(),
-            sign_in: self.context.gate.knows_callers().then(|| self.links.to(SIGN_IN)),
+            sign_in: self.context.gate.knows_callers().then(|| self.sign_in(request)),
             reader,
+        }
+    }
+
+    fn sign_in(&self, request: &Request) -> SignIn {
+        let principal = caller_of(request).principal();
+        let session = RequestSession::current(request);
+        let signed_in = principal.zip(session).map(|(principal, session)| SignedIn {
+            id: principal.id.clone(),
+            name: principal.name.as_ref().unwrap_or(&principal.id).clone(),
+            page_token: session.page_token(),
+        });
+        let has_ended = RequestSession::has_ended(request);
+        let is_known = principal.is_some() || has_ended;
+        SignIn {
+            issuers: self.links.to(SIGN_IN),
+            session: self.links.to(SESSION),
+            signed_in,
+            has_ended,
+            is_insecure: self.context.gate.sessions.cookie.is_none(),
+            comes_again: !is_known && Sites::is_from_another_site(request),
         }
     }
 

@@ -45,6 +45,9 @@ pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
 /// Data for the sign-in of the service's own pages.
 pub const SIGN_IN: &str = "/docs/sign-in.json";
 
+/// The session of a browser. Only pages use it.
+pub const SESSION: &str = "/session";
+
 pub const RECEIVER: &str = "/docs/oauth-receiver.html";
 
 pub const EXPORTS: &str = "/exports";

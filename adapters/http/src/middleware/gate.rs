@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{AccessControl, ApplicationError, Caller, Identity, Ports, Unrecognized};
-use domain::Operation;
+use domain::{Operation, Principal};
 use poem::http::header::{
-    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CACHE_CONTROL, RETRY_AFTER, VARY,
+    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, VARY,
     WWW_AUTHENTICATE,
 };
 use poem::http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -17,6 +17,7 @@ use poem::{Request, Response};
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::headers::content_policy::permit_issuers;
+use crate::headers::media_type::MediaType;
 use crate::headers::set;
 use crate::links::{HEALTH, PROTECTED_RESOURCE, READINESS};
 use crate::middleware::audit_log::{AuditLog, AuditSubject, AuditedRequest};
@@ -24,10 +25,16 @@ use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
 use crate::middleware::seen_callers::SeenCallers;
 use crate::middleware::sites::Sites;
 use crate::problem::{Problem, Result, kinds};
-use crate::request::caller::{ANONYMOUS, PresentedToken, UnreadableCredentials, bearer_token};
+use crate::request::caller::{ANONYMOUS, Credentials, UnreadableCredentials, bearer_token};
+use crate::sessions::{
+    RequestSession, SessionCookie, SessionId, Sessions, UnreadableCookie, Unrecognizable,
+};
 
 /// The protection space (RFC 9110 section 11.5).
 const REALM: &str = "research proposals";
+
+/// The token that a page of a session sends with writes.
+pub const PAGE_TOKEN: HeaderName = HeaderName::from_static("page-token");
 
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -63,7 +70,8 @@ pub struct Gate {
     identity: Option<Arc<dyn Identity>>,
     access: AccessControl,
     pub limits: RateLimits,
-    sites: Sites,
+    pub sites: Sites,
+    pub sessions: Sessions,
     seen: SeenCallers,
     audit_log: Option<AuditLog>,
 }
@@ -78,7 +86,10 @@ impl Gate {
     ) -> Self {
         let access = AccessControl::new(Arc::clone(&ports.policies));
         let seen = SeenCallers::new(Arc::clone(&ports.callers), Arc::clone(&ports.clock));
-        Self { base_url, identity: ports.identity.clone(), access, limits, sites, seen, audit_log }
+        let (store, clock) = (Arc::clone(&ports.sessions), Arc::clone(&ports.clock));
+        let sessions = Sessions::new(store, clock, SessionCookie::of(&base_url));
+        let identity = ports.identity.clone();
+        Self { base_url, identity, access, limits, sites, sessions, seen, audit_log }
     }
 
     pub fn audit(&self, asks: Asks, request: &Request) -> Option<AuditedRequest> {
@@ -109,17 +120,25 @@ impl Gate {
             && (is_preflight || is_verified && headers.contains_key(AUTHORIZATION))
     }
 
-    /// Stores the caller in the request, also if it refuses the request.
-    pub async fn admit(&self, asks: Asks, request: &mut Request) -> Result<()> {
+    /// Stores the caller in the request, also if it refuses the request. `is_page` is true for paths
+    /// of pages.
+    pub async fn admit(&self, asks: Asks, is_page: bool, request: &mut Request) -> Result<()> {
         if matches!(asks, Asks::Nothing) {
             return Ok(());
         }
         self.limits.count_address(request).map_err(too_fast)?;
         let Some(identity) = &self.identity else { return self.require(asks, &ANONYMOUS) };
         let token = bearer_token(request.headers()).map_err(|error| self.unreadable(&error))?;
-        let Some(token) = token else { return self.require(asks, &ANONYMOUS) };
-        let recognized = identity.recognize(token).await;
-        let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
+        let principal = match token {
+            Some(token) => {
+                let recognized = identity.recognize(token).await;
+                recognized.map_err(|refusal| self.unrecognized(refusal))?
+            }
+            None => match self.by_session(identity.as_ref(), is_page, request).await? {
+                Some(principal) => principal,
+                None => return self.require(asks, &ANONYMOUS),
+            },
+        };
         let caller = Caller::Known(Arc::clone(&principal));
         // Set before any refusal, for the audit log.
         request.set_data(caller.clone());
@@ -128,18 +147,73 @@ impl Gate {
         self.require(asks, &caller)
     }
 
+    /// Returns the caller by the cookie of a session. `None` without one that counts.
+    async fn by_session(
+        &self,
+        identity: &dyn Identity,
+        is_page: bool,
+        request: &mut Request,
+    ) -> Result<Option<Arc<Principal>>> {
+        let Some(cookie) = self.sessions.cookie else { return Ok(None) };
+        let (headers, is_read) = (request.headers(), request.method().is_safe());
+        let page_token = headers.get(PAGE_TOKEN).map(HeaderValue::as_bytes);
+        let id = match cookie.read(headers) {
+            // The page belongs to a session that was left in another tab.
+            Ok(None) if !is_read && page_token.is_some() => return Err(self.ended()),
+            Ok(None) => return Ok(None),
+            Ok(Some(id)) => Some(id),
+            Err(UnreadableCookie) => None,
+        };
+        let is_own_page = self.sites.is_own_page(request);
+        let id = if is_read {
+            id.filter(|_| is_page || is_own_page)
+        } else {
+            let is_admitted = |id: &SessionId| page_token.is_some_and(|it| id.has_page_token(it));
+            let id = id.filter(|id| is_own_page && is_admitted(id));
+            Some(id.ok_or_else(foreign)?)
+        };
+        let Some(id) = id else { return Ok(None) };
+        match self.sessions.recognize(identity, &id).await {
+            Ok(Some(principal)) => {
+                request.set_data(RequestSession::Open(Arc::new(id)));
+                Ok(Some(principal))
+            }
+            Ok(None) if is_page => {
+                request.set_data(RequestSession::Ended);
+                Ok(None)
+            }
+            Ok(None) => Err(self.ended()),
+            Err(Unrecognizable::Store(error)) => Err(error.into()),
+            Err(Unrecognizable::Issuer) => Err(self.unrecognized(Unrecognized::Unavailable)),
+        }
+    }
+
+    fn ended(&self) -> Problem {
+        let problem = Problem::new(&kinds::INVALID_TOKEN, "Your session has ended. Sign in again.");
+        self.challenged(problem, "error=\"invalid_token\"")
+    }
+
     pub const fn knows_callers(&self) -> bool {
         self.identity.is_some()
     }
 
-    pub async fn is_still(&self, caller: &Caller, token: &PresentedToken) -> bool {
+    pub async fn is_still(&self, caller: &Caller, credentials: &Credentials) -> bool {
         let Some(identity) = &self.identity else { return true };
-        match identity.recognize(&token.0).await {
-            Ok(principal) => Caller::Known(principal) == *caller,
-            // The issuer may recover before the next check; the token's expiry is known.
-            Err(Unrecognized::Unavailable) => true,
-            Err(Unrecognized::Invalid(_)) => false,
-        }
+        let principal = match credentials {
+            Credentials::Token(token) => match identity.recognize(token).await {
+                Ok(principal) => Some(principal),
+                // The issuer may recover before the next check; the token's expiry is known.
+                Err(Unrecognized::Unavailable) => return true,
+                Err(Unrecognized::Invalid(_)) => None,
+            },
+            Credentials::Session(id) => {
+                match self.sessions.recognize(identity.as_ref(), id).await {
+                    Ok(principal) => principal,
+                    Err(_) => return true,
+                }
+            }
+        };
+        principal.is_some_and(|principal| Caller::Known(principal) == *caller)
     }
 
     fn require(&self, asks: Asks, caller: &Caller) -> Result<()> {
@@ -208,7 +282,7 @@ impl Gate {
         )
     }
 
-    pub fn complete(&self, asks: Asks, response: &mut Response) {
+    pub fn complete(&self, asks: Asks, is_page: bool, response: &mut Response) {
         let status = response.status();
         if status == StatusCode::UNAUTHORIZED && !response.headers().contains_key(WWW_AUTHENTICATE)
         {
@@ -218,13 +292,23 @@ impl Gate {
         permit_issuers(response.headers_mut(), identity.as_ref());
         if !matches!(asks, Asks::Nothing) {
             let headers = response.headers_mut();
-            headers.append(VARY, HeaderValue::from_static("Authorization"));
-            // `no-store` is stricter already.
-            if headers.get(CACHE_CONTROL).is_none_or(|control| control != "no-store") {
+            headers.append(VARY, HeaderValue::from_static("Authorization, Cookie"));
+            let is_html =
+                headers.get(CONTENT_TYPE).is_some_and(|media| *media == MediaType::HTML.header());
+            if is_page && is_html {
+                // A page has the token of its session.
+                headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+            } else if headers.get(CACHE_CONTROL).is_none_or(|control| control != "no-store") {
+                // `no-store` is stricter already.
                 headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
             }
         }
     }
+}
+
+fn foreign() -> Problem {
+    let detail = "A write with the cookie of a session must come from a page of this session. Reload the page.";
+    Problem::new(&kinds::CROSS_SITE, detail)
 }
 
 /// The reason may come from an operator. A challenge allows only some characters (RFC 6750 section

@@ -86,6 +86,10 @@ impl MethodRouter {
         Self { negotiates_reads: false, ..self }
     }
 
+    fn is_page(&self) -> bool {
+        self.media_types.contains(&MediaType::HTML)
+    }
+
     #[cfg(test)]
     pub fn asked(&self) -> impl Iterator<Item = (&Method, Asks)> {
         self.methods.iter().map(|(method, asks, _)| (method, *asks))
@@ -112,7 +116,7 @@ impl MethodRouter {
             let detail = format!("This path supports {allow}.");
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
-        let admitted = self.gate.admit(*asks, request).await;
+        let admitted = self.gate.admit(*asks, self.is_page(), request).await;
         if let Some(routed) = routed_of(request) {
             routed.caller.get_or_init(|| caller_of(request).clone());
         }
@@ -180,7 +184,7 @@ impl Endpoint for MethodRouter {
         headers.insert(ALLOW, self.allow.clone());
         headers.entry(CONTENT_TYPE).or_insert_with(|| self.media_types[0].header());
         headers.append(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
-        self.gate.complete(asks, &mut response);
+        self.gate.complete(asks, self.is_page(), &mut response);
         Ok(response)
     }
 }

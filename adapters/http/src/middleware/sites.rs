@@ -9,7 +9,7 @@ use poem::Request;
 use poem::http::header::{HOST, ORIGIN};
 use poem::http::{HeaderName, HeaderValue};
 
-use crate::base_url::BaseUrl;
+use crate::base_url::{BaseUrl, host_name};
 use crate::headers::sole::sole;
 use crate::middleware::cors::Cors;
 use crate::problem::{Problem, Result, kinds};
@@ -28,7 +28,7 @@ pub struct Sites {
 impl Sites {
     pub fn new(base_url: &BaseUrl, allowed_hosts: Vec<String>, cors: Cors) -> Self {
         let authority = base_url.authority().to_owned();
-        let own = name_of(&authority).to_owned();
+        let own = host_name(&authority).to_owned();
         let hosts = std::iter::once(own).chain(allowed_hosts).collect();
         Self { authority, hosts, origin: base_url.origin(), cors }
     }
@@ -47,9 +47,26 @@ impl Sites {
         Ok(())
     }
 
+    /// True if a page of this service sent the request, as the browser reports it.
+    pub fn is_own_page(&self, request: &Request) -> bool {
+        let headers = request.headers();
+        let (Ok(site), Ok(origin)) = (sole(headers, SEC_FETCH_SITE), sole(headers, ORIGIN)) else {
+            return false;
+        };
+        match site {
+            Some(site) => site == "same-origin" && origin.is_none_or(|origin| origin != "null"),
+            None => origin.is_some_and(|origin| origin == self.origin.as_str()),
+        }
+    }
+
+    /// True if a link on another site led here: the browser has sent no cookie.
+    pub fn is_from_another_site(request: &Request) -> bool {
+        request.headers().get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site")
+    }
+
     fn is_own(&self, host: &[u8]) -> bool {
         host == self.authority.as_bytes()
-            || str::from_utf8(host).map(name_of).is_ok_and(|name| {
+            || str::from_utf8(host).map(host_name).is_ok_and(|name| {
                 self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
                     || cannot_be_rebound(name)
             })
@@ -72,7 +89,7 @@ impl Sites {
         let is_at = |host: &[u8]| {
             let named = origin.strip_prefix("http://");
             named.is_some_and(|named| {
-                named.as_bytes().eq_ignore_ascii_case(host) && cannot_be_rebound(name_of(named))
+                named.as_bytes().eq_ignore_ascii_case(host) && cannot_be_rebound(host_name(named))
             })
         };
         origin.eq_ignore_ascii_case(&self.origin) || host.is_some_and(is_at)
@@ -85,16 +102,6 @@ fn host_of(request: &Request) -> Option<&[u8]> {
     target.or_else(|| request.headers().get(HOST).map(HeaderValue::as_bytes))
 }
 
-/// Removes the port, the brackets and zone of IPv6, and the final dot of an absolute name.
-fn name_of(host: &str) -> &str {
-    let until = |text: &'_ str, end: &[char]| text.find(end).unwrap_or(text.len());
-    if let Some(address) = host.strip_prefix('[') {
-        return &address[..until(address, &['%', ']'])];
-    }
-    let name = &host[..until(host, &[':'])];
-    name.strip_suffix('.').unwrap_or(name)
-}
-
 /// Other sites cannot make these names resolve to the service.
 fn cannot_be_rebound(name: &str) -> bool {
     name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost")
@@ -105,7 +112,7 @@ mod tests {
     use poem::Request;
     use poem::http::{HeaderValue, Method};
 
-    use super::{Sites, name_of};
+    use super::{Sites, host_name};
     use crate::middleware::cors::Cors;
 
     fn sites(base_url: &str, origins: &[&'static str]) -> Sites {
@@ -138,7 +145,7 @@ mod tests {
             ("", ""),
             (":80", ""),
         ] {
-            assert_eq!(name_of(host), name, "{host}");
+            assert_eq!(host_name(host), name, "{host}");
         }
     }
 
@@ -157,6 +164,36 @@ mod tests {
             ("0x7f000001", 421),
         ] {
             assert_eq!(status(&sites, Method::GET, "/", &[("host", host)]), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_request_of_an_own_page_is_one_for_which_the_browser_says_so() {
+        let sites = sites("https://proposals.example.org/api", &["https://app.example.org"]);
+        let (own, null) = (("origin", "https://proposals.example.org"), ("origin", "null"));
+        let site = |site| ("sec-fetch-site", site);
+        for (headers, expected) in [
+            (&[][..], false),
+            (&[site("same-origin")], true),
+            (&[site("same-origin"), own], true),
+            (&[site("same-origin"), null], false),
+            (&[site("same-origin"), site("cross-site")], false),
+            (&[site("same-origin"), own, own], false),
+            (&[site("same-site"), own], false),
+            (&[site("none")], false),
+            (&[site("cross-site"), own], false),
+            (&[site("")], false),
+            (&[own], true),
+            (&[null], false),
+            (&[("origin", "https://app.example.org")], false),
+            (&[("origin", "http://proposals.example.org")], false),
+            (&[("origin", "https://proposals.example.org.evil.example")], false),
+            (&[("host", "127.0.0.1"), ("origin", "http://127.0.0.1")], false),
+        ] {
+            let request = headers
+                .iter()
+                .fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
+            assert_eq!(sites.is_own_page(&request.finish()), expected, "{headers:?}");
         }
     }
 

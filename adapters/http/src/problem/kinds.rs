@@ -61,7 +61,9 @@ problem_kinds! {
     INVALID_TOKEN = "invalid-token" UNAUTHORIZED "Invalid token":
         "`detail` gives the reason: the token has expired, is for another audience, comes from an unknown issuer, was revoked, or is not a token of this service. Get a new one from the issuer.";
     CROSS_SITE = "cross-site" FORBIDDEN "Cross-site request refused":
-        "Anonymous callers may write here, so a page of any web site could write through the browser of its visitor. A write without credentials is refused if its `Origin` is not that of the service or if `Sec-Fetch-Site` is `cross-site`. Programs should omit both headers. Operators allow the pages of an origin with `--cors-origin`.";
+        "Anonymous callers may write here, or the browser is signed in, so a page of any web site could write through the browser of its visitor. A write without credentials is refused if its `Origin` is not that of the service or if `Sec-Fetch-Site` is `cross-site`. Programs should omit both headers. Operators allow the pages of an origin with `--cors-origin`. A write with the cookie of a session is also refused unless a page of this session sends it, with `Page-Token`: reload the page. Programs send `Authorization` and no cookie.";
+    HTTPS_REQUIRED = "https-required" FORBIDDEN "HTTPS required":
+        "Without HTTPS, others on the network could read the cookie of a session and use it. Open the service by an `https` address, or on the machine that it runs on. Operators name this address with `--base-url`. Programs send their token with each request and need no session.";
     INSUFFICIENT_SCOPE = "insufficient-scope" FORBIDDEN "Insufficient token scope":
         "You are allowed to do this, but the program you use is not. The WWW-Authenticate header names the scopes that grant it. Ask the issuer for a token with one of them.";
     NOT_PERMITTED = "not-permitted" FORBIDDEN "Not allowed":

@@ -7,19 +7,26 @@ use poem::http::header::AUTHORIZATION;
 use thiserror::Error;
 
 use crate::headers::sole::{Repeated, sole};
+use crate::sessions::{RequestSession, SessionId};
 
 /// In bytes.
 const LONGEST_TOKEN: usize = 8 << 10;
 
 pub static ANONYMOUS: Caller = Caller::Anonymous;
 
-/// Has no `Debug`, so that the token is never logged.
+/// The credentials of a request. Has no `Debug`, so that they are never logged.
 #[derive(Clone)]
-pub struct PresentedToken(pub Arc<str>);
+pub enum Credentials {
+    Token(Arc<str>),
+    Session(Arc<SessionId>),
+}
 
-impl PresentedToken {
+impl Credentials {
     pub fn of(request: &Request) -> Option<Self> {
-        Some(Self(bearer_token(request.headers()).ok()??.into()))
+        match bearer_token(request.headers()) {
+            Ok(Some(token)) => Some(Self::Token(token.into())),
+            _ => RequestSession::current(request).cloned().map(Self::Session),
+        }
     }
 }
 

@@ -148,6 +148,17 @@ CREATE INDEX contents_by_lease ON contents (lease_until) WHERE uses = 0 AND stat
 CREATE INDEX contents_by_verification ON contents (verified_at) WHERE state = 'kept';
 CREATE INDEX contents_doomed ON contents (id) WHERE state = 'doomed';
 
+-- The sessions of the pages, by the SHA-256 of their ids. The id, which only the browser has, decrypts the token.
+CREATE TABLE sessions (
+    digest TEXT NOT NULL PRIMARY KEY,
+    caller TEXT NOT NULL,
+    began_at BIGINT NOT NULL,
+    ends_at BIGINT NOT NULL,
+    token TEXT NOT NULL
+);
+CREATE INDEX sessions_by_caller ON sessions (caller, began_at);
+CREATE INDEX sessions_by_end ON sessions (ends_at);
+
 -- The folder or bucket that has the bytes.
 CREATE TABLE content_store (id TEXT NOT NULL);
 
@@ -158,7 +169,7 @@ INSERT INTO history VALUES (left(gen_random_uuid()::text, 8));
 -- The version of these tables (`BASE` in migration/schema_version.rs), and the oldest version whose
 -- services may read and write them.
 CREATE TABLE schema_version (version INTEGER NOT NULL, oldest_reader INTEGER NOT NULL, oldest_writer INTEGER NOT NULL);
-INSERT INTO schema_version VALUES (9, 9, 9);
+INSERT INTO schema_version VALUES (10, 10, 10);
 
 -- The steps of migrations, with the position of a backfill.
 CREATE TABLE schema_steps (

@@ -80,13 +80,17 @@ fn connect(file: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     connection.map_err(|error| StoreError::Open(file.to_owned(), error.to_string()))
 }
 
-/// Writes a new history id and another mark. Returns `false` if the file has no store.
+/// Writes a new history id and another mark, and removes sessions. Returns `false` if the file has no store.
 fn begin_history(copy: &Connection) -> rusqlite::Result<bool> {
-    let has_history = copy.prepare(sql_file!("sqlite/migration/has_table"))?.exists(["history"])?;
+    let has_table = |name| copy.prepare(sql_file!("sqlite/migration/has_table"))?.exists([name]);
+    let has_history = has_table("history")?;
     if has_history {
         copy.execute(sql_file!("sqlite/transfer/history_renew"), [])?;
         let mark: i32 = copy.pragma_query_value(None, "user_version", |row| row.get(0))?;
         copy.pragma_update(None, "user_version", another(&[mark]))?;
+    }
+    if has_table("sessions")? {
+        copy.execute(sql_file!("sqlite/transfer/sessions_remove"), [])?;
     }
     Ok(has_history)
 }

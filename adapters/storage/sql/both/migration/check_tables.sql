@@ -12,5 +12,6 @@ SELECT collection, member, value, items FROM value_counts LIMIT 0;
 SELECT policy, sequence, begins_at, holder, held_until FROM compaction LIMIT 0;
 SELECT id, state, sha256, size, crc32, uses, lease_until, place, verified_at, damage FROM contents LIMIT 0;
 SELECT id FROM content_store LIMIT 0;
+SELECT digest, caller, began_at, ends_at, token FROM sessions LIMIT 0;
 SELECT id FROM history LIMIT 0;
 SELECT version, oldest_reader, oldest_writer FROM schema_version LIMIT 0
