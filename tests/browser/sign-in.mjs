@@ -270,15 +270,15 @@ async function explorer({ token: program, id }) {
 
     await late(page);
     await page.getByRole("link", { name: "Edit" }).click();
-    await page.getByLabel(/^filename/).fill("by berta");
-    await page.getByLabel(/^filename/).press("Enter");
+    await page.getByLabel(/^File name/).fill("by berta");
+    await page.getByLabel(/^File name/).press("Enter");
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.locator("main dl", { hasText: "by berta" }).waitFor();
+    await page.getByRole("heading", { name: "by berta", exact: true }).waitFor();
     assert.equal(page.url(), `${baseUrl}/explore/files/${id}`);
     await page.goBack();
     await page.getByRole("button", { name: "Save", exact: true }).waitFor();
     await page.goForward();
-    await page.locator("main dl", { hasText: "by berta" }).waitFor();
+    await page.getByRole("heading", { name: "by berta", exact: true }).waitFor();
     await page.getByRole("link", { name: "History" }).first().click();
     await page.locator("main", { hasText: "berta of the test" }).waitFor();
     await collection(page);
@@ -300,11 +300,13 @@ async function explorer({ token: program, id }) {
 
 /** Forms and downloads are the caller's, too. */
 async function collection(page) {
-    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "file descriptions" }).click();
-    await page.getByRole("searchbox").fill("berta");
-    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Files" }).click();
+    const found = page.getByRole("search", { name: "Files" });
+    await found.getByRole("searchbox").fill("berta");
+    await found.getByRole("button", { name: "Search" }).click();
     await page.waitForURL(/[?&]q=berta/);
     await page.locator("tbody tr", { hasText: "by" }).first().waitFor();
+    await page.locator("details.more summary").first().click();
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "CSV" }).click()]);
     assert.match(download.suggestedFilename(), /\.csv$/);
     let text = "";
@@ -313,10 +315,10 @@ async function collection(page) {
 }
 
 async function liveChanges(page, program) {
-    await page.getByRole("link", { name: "changes", exact: true }).click();
+    await page.goto(`${baseUrl}/explore/changes`);
     await page.getByText("Live: new changes appear").waitFor();
     const made = await api(program, "POST", "/v1/files", { filename: "live" });
-    await page.locator("#changes tr.new", { hasText: made.body.id }).waitFor();
+    await page.locator("#changes tr.new", { hasText: made.body.filename }).waitFor();
 }
 
 /** Files are uploaded and downloaded as the caller. HTML among them does not take the place of the page. */
@@ -364,7 +366,7 @@ async function endedWhileEditing(id) {
     await page.getByText("Signed in as").waitFor();
     const before = await cookieOf(context);
     await page.goto(`${baseUrl}/explore/files/${id}/edit`);
-    await page.getByLabel(/^filename/).fill("typed before the end");
+    await page.getByLabel(/^File name/).fill("typed before the end");
     await page.waitForTimeout(23_000);
     const saveButton = page.getByRole("button", { name: "Save", exact: true });
     await saveButton.click();
@@ -379,14 +381,14 @@ async function endedWhileEditing(id) {
     await signIn(page, dialog.getByRole("button", { name: "Sign in" }), "carla");
     await page.getByText("You are signed in as carla of the test now, and nothing was saved.").waitFor();
     await page.getByText("Signed in as carla of the test", { exact: true }).waitFor();
-    assert.equal(await page.getByLabel(/^filename/).inputValue(), "typed before the end");
+    assert.equal(await page.getByLabel(/^File name/).inputValue(), "typed before the end");
     assert.notEqual(await cookieOf(context), before, "each session has a new id");
     await saveButton.click();
-    await page.locator("main dl", { hasText: "typed before the end" }).waitFor();
+    await page.getByRole("heading", { name: "typed before the end", exact: true }).waitFor();
 
     // Another tab ends the session and begins a new one of the same person: the save continues by it.
     await page.goto(`${baseUrl}/explore/files/${id}/edit`);
-    await page.getByLabel(/^filename/).fill("typed before another tab");
+    await page.getByLabel(/^File name/).fill("typed before another tab");
     const other = await context.newPage();
     await other.goto(`${baseUrl}/explore`);
     await other.getByRole("button", { name: "Sign out everywhere" }).click();
@@ -394,7 +396,8 @@ async function endedWhileEditing(id) {
     await other.getByRole("button", { name: "Sign in" }).click();
     await other.getByText("Signed in as carla of the test").waitFor();
     await saveButton.click();
-    await page.locator("main dl", { hasText: "typed before another tab" }).waitFor();
+    await page.getByRole("heading", { name: "typed before another tab", exact: true }).waitFor();
+    await other.close();
 
     // A page that is only opened shows the end, and the cookie is removed.
     await context.addCookies([{ url: baseUrl, name: "session", value: "A".repeat(43), httpOnly: true, sameSite: "Strict" }]);
@@ -440,7 +443,7 @@ async function otherSites({ token, id }) {
     await page.goto(`${elsewhere}/attack`);
     await page.locator("#link").click();
     await page.getByText("Signed in as").waitFor();
-    await page.locator("main dl").first().waitFor();
+    await page.locator("main .meta").first().waitFor();
     await page.waitForTimeout(1000);
     const opened = sent.filter(({ path }) => path === `/explore/files/${id}`);
     assert.deepEqual(opened.map(({ has }) => has), [false, true], "the reload sends the cookie");
