@@ -44,7 +44,7 @@ async function theList() {
             // Where Swagger UI does not arrive, the list stays.
             await page.route("**/swagger-ui-bundle.js", (route) => route.abort());
             await page.goto(`${baseUrl}/docs#/proposals/createProposal`, { waitUntil: "load" });
-            assert.match(await page.title(), /Operations · Research Proposal Service/);
+            assert.match(await page.title(), /Operations · Research proposals/);
             const groups = await page.$$eval("#operations details", (all) => all.map((group) => group.dataset.tag));
             assert.deepEqual(groups, GROUPS);
             await page.locator("#operations li", { hasText: "Create a proposal" }).first().waitFor();
