@@ -30,7 +30,7 @@ use std::sync::Arc;
 use application::{ApplicationError, Caller, ItemAddress, Labels, Readiness, ResourceService};
 use domain::{Collection, ItemId, Operation};
 use jiff::tz::TimeZone;
-use poem::http::header::{CONTENT_SECURITY_POLICY, SET_COOKIE};
+use poem::http::header::{CONTENT_SECURITY_POLICY, SET_COOKIE, VARY};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
@@ -232,7 +232,11 @@ async fn logo(explorer: Arc<Explorer>, request: Request) -> Result<Response> {
     let logo = labels.logo.as_ref().ok_or_else(Problem::item_not_found)?;
     let tag = EntityTag::of_content(&logo.bytes);
     let media = HeaderValue::from_static(logo.media_type);
-    content::answer_tagged(&request, media, &tag, logo.bytes.clone())
+    let mut response = content::answer_tagged(&request, media, &tag, logo.bytes.clone())?;
+    // An SVG file that is opened as a page runs no script.
+    let policy = HeaderValue::from_static("default-src 'none'; sandbox");
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    Ok(response)
 }
 
 async fn answer(
@@ -254,6 +258,7 @@ async fn answer(
     };
     let answer = in_time(context.time_limit, made).await;
     let mut response = answer.unwrap_or_else(|problem| explorer.refuse(&request, &problem));
+    response.headers_mut().append(VARY, HeaderValue::from_static("Accept-Language"));
     if let Some(cookie) =
         context.gate.sessions.cookie.filter(|_| RequestSession::has_ended(&request))
     {

@@ -130,7 +130,10 @@ impl Reader {
     pub fn choice(&self, collection: Collection, member: &str, value: &str) -> String {
         let choices = self.choices(collection, member);
         let label = choices.into_iter().find(|(own, _)| own == value).map(|(_, label)| label);
-        label.or_else(|| self.text(value)).unwrap_or_else(|| value.to_owned())
+        let summed = collection.spec().summed.iter().flat_map(|summed| summed.months);
+        let is_summed = is_amount(value) && summed.into_iter().any(|month| month == member);
+        let amount = || self.formats.number(value).filter(|_| is_summed);
+        label.or_else(|| self.text(value)).or_else(amount).unwrap_or_else(|| value.to_owned())
     }
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
@@ -139,7 +142,7 @@ impl Reader {
         self.formats.number(&number).unwrap_or(number)
     }
 
-    /// A text as people of the language write it: a date, a time, or an amount of money.
+    /// A string as people of the language write it: a date, a time, or an amount with its currency.
     pub fn text(&self, text: &str) -> Option<String> {
         let digits = text.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'-');
         if !digits || text.len() > 40 {
@@ -154,13 +157,10 @@ impl Reader {
             let is_usual = self.zone.to_datetime(time).year() >= FIRST_YEAR;
             return is_usual.then(|| self.time(time).written);
         }
-        let (number, currency) = text.split_once(' ').unwrap_or((text, ""));
+        let (number, currency) = text.split_once(' ')?;
         let is_currency = currency.len() == 3 && currency.bytes().all(|it| it.is_ascii_uppercase());
-        if !is_amount(number) || !(is_currency || text == number) {
-            return None;
-        }
-        let number = self.formats.number(number)?;
-        Some(if is_currency { format!("{currency} {number}") } else { number })
+        let number = self.formats.number(number).filter(|_| is_currency && is_amount(number))?;
+        Some(format!("{currency} {number}"))
     }
 }
 
@@ -256,12 +256,15 @@ mod tests {
             ("2026-02-16T23:30:00Z", "Feb 17, 2026, 7:30\u{202f}AM", "17.02.2026, 07:30"),
             ("2026-02-16T09:30:00+08:00", "Feb 16, 2026, 9:30\u{202f}AM", "16.02.2026, 09:30"),
             ("24500000.00 PHP", "PHP 24,500,000.00", "PHP 24.500.000,00"),
-            ("-12500.00", "-12,500.00", "-12.500,00"),
-            ("0.05", "0.05", "0,05"),
+            ("-12500.00 PHP", "PHP -12,500.00", "PHP -12.500,00"),
+            ("0.05 EUR", "EUR 0.05", "EUR 0,05"),
         ] {
             let written = [&b"en"[..], b"de"].map(|tag| reader(tag).text(text));
             assert_eq!(written, [english, german].map(|it| Some(it.to_owned())), "{text}");
         }
+        let cash = Collection::known("cashprogram");
+        assert_eq!(reader(b"de").choice(cash, "jan_amount", "12500.00"), "12.500,00");
+        assert_eq!(reader(b"de").choice(cash, "code", "12500.00"), "12500.00");
     }
 
     #[test]
@@ -295,6 +298,7 @@ mod tests {
             "+5.00",
             ".50",
             "1,000.00",
+            "1000.00",
             "1000.00 php",
             "1000.00 PESO",
             "1000.00 ",
