@@ -116,7 +116,8 @@ mod tests {
         let (id, other) = (SessionId::new().unwrap(), SessionId::new().unwrap());
         let token = id.page_token();
         assert!(id.has_page_token(token.as_bytes()));
-        for wrong in [other.page_token(), id.text(), id.digest(), token[1..].to_owned(), "".into()]
+        for wrong in
+            [other.page_token(), id.text(), id.digest(), token[1..].to_owned(), String::new()]
         {
             assert!(!id.has_page_token(wrong.as_bytes()), "{wrong}");
         }

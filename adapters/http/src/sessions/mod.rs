@@ -72,8 +72,8 @@ impl Sessions {
             ends: caller.expires.map_or(longest, |expires| expires.min(longest)),
             encrypted_token: encrypted.into(),
         };
-        let begun = self.store.begin(session, MOST_OF_A_CALLER).await;
-        begun.map_err(ApplicationError::from)?;
+        let stored = self.store.begin(session, MOST_OF_A_CALLER).await;
+        stored.map_err(ApplicationError::from)?;
         Ok(id)
     }
 
