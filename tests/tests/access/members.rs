@@ -254,13 +254,13 @@ fn pages_offer_what_the_caller_may_do() {
             r#"{"proposal_type":"R&D","project_title":"Rice"}"#,
         );
         let (sheet, proposal) = (format!("/{id}"), format!("/{}", proposal.id()));
-        let (edit, earlier, add) = (">Edit<", "Show an earlier state", "Add a field");
+        let (edit, earlier, add) = (">Edit<", "State at an earlier time", "Add a field");
         for (caller, group, page, status, shown, absent) in [
             ("staff", "gadscores", &*sheet, 200, &[edit, earlier, ">History<"][..], &[][..]),
             ("clerk", "gadscores", &sheet, 200, &[edit], &[earlier, ">History<"]),
-            ("staff", "gadscores", "", 200, &["Earlier state"], &[]),
-            ("clerk", "gadscores", "", 200, &[">Create<"], &["Earlier state"]),
-            ("public", "gadscores", &sheet, 200, &["rating"], &[edit, earlier]),
+            ("staff", "gadscores", "", 200, &[earlier, "/deleted"], &[]),
+            ("clerk", "gadscores", "", 200, &[">New score sheet<"], &[earlier, "/deleted"]),
+            ("public", "gadscores", &sheet, 200, &["<h1>"], &[edit, earlier]),
             (
                 "blind",
                 "changes",
@@ -277,8 +277,22 @@ fn pages_offer_what_the_caller_may_do() {
             ("public", "gadscores", "/new", 403, &[], &["Save"]),
             ("public", "gadscores", "/import", 403, &[], &["Canary"]),
             ("anonymous", "gadscores", "/import", 401, &[], &["Canary"]),
-            ("clerk", "proposals", &proposal, 200, &[">gadscores<"], &[">files<", ">lib<"]),
-            ("staff", "proposals", &proposal, 200, &[">gadscores<", ">files<", ">lib<"], &[]),
+            (
+                "clerk",
+                "proposals",
+                &proposal,
+                200,
+                &["id=\"gadscores\""],
+                &["id=\"files\"", "id=\"lib\""],
+            ),
+            (
+                "staff",
+                "proposals",
+                &proposal,
+                200,
+                &["id=\"gadscores\"", "id=\"files\"", "id=\"lib\""],
+                &[],
+            ),
         ] {
             let request = world.service.get(&format!("/explore/{group}{page}"));
             let answer = world.callers.sign(caller, request.header("accept", "text/html"));

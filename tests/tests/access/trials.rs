@@ -50,7 +50,7 @@ fn a_trial_finds_what_the_caller_may_read() {
                 ("pass", "size(found) == 1 && !has(found[0].secret)"),
                 item("x", "plan"),
             ),
-            // A member that the caller does not see finds no item, whatever its value is.
+            // A member that the caller does not see finds no item, regardless of what its value is.
             ("files[secret = self.x]", empty, item("x", "guessed")),
             ("files[secret = self.x]", empty, item("x", "other")),
             ("files[project_id = self.x]", empty, item("x", "hidden")),

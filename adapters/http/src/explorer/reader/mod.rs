@@ -262,7 +262,7 @@ mod tests {
             let written = [&b"en"[..], b"de"].map(|tag| reader(tag).text(text));
             assert_eq!(written, [english, german].map(|it| Some(it.to_owned())), "{text}");
         }
-        let cash = Collection::known("cashprogram");
+        let cash = domain::Collection::known("cashprogram");
         assert_eq!(reader(b"de").choice(cash, "jan_amount", "12500.00"), "12.500,00");
         assert_eq!(reader(b"de").choice(cash, "code", "12500.00"), "12500.00");
     }
