@@ -1,5 +1,6 @@
 //! The layout of pages, and their responses.
 
+use application::Caller;
 use askama::Template;
 use bytes::Bytes;
 use domain::{Collection, Operation};
@@ -59,8 +60,8 @@ pub struct MenuEntry {
     pub is_current: bool,
 }
 
-/// The groups of the menu, in its order.
-pub const MENU: [&str; 7] =
+/// The first groups of the menu, in its order.
+const MENU: [&str; 7] =
     ["proposals", "proposedprograms", "gadscores", "status", "files", "lib", "cashprogram"];
 
 pub fn place_in_menu(collection: Collection) -> usize {
@@ -142,8 +143,7 @@ impl Explorer {
             label: label.to_owned(),
             is_current: key == current,
         };
-        let groups = MENU.into_iter().map(Collection::known);
-        let readable = groups.filter(|it| self.may(caller_of(request), *it, Operation::Read));
+        let readable = self.in_menu(caller_of(request)).into_iter();
         let menu = readable.map(|it| entry(self.links.collection(it), it.name(), reader.group(it)));
         Layout {
             links: &self.links,
@@ -156,6 +156,16 @@ impl Explorer {
             sign_in: self.context.gate.knows_callers().then(|| self.sign_in(request)),
             reader,
         }
+    }
+
+    /// The readable groups in the order of the menu. The status codes are reached from the status
+    /// entries.
+    pub(super) fn in_menu(&self, caller: &Caller) -> Vec<Collection> {
+        let groups = self.groups.iter().map(|known| known.group.collection);
+        let readable = groups.filter(|it| self.may(caller, *it, Operation::Read));
+        let mut shown: Vec<_> = readable.filter(|it| it.name() != "statuses").collect();
+        shown.sort_by_key(|it| place_in_menu(*it));
+        shown
     }
 
     fn sign_in(&self, request: &Request) -> SignIn {

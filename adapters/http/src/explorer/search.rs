@@ -2,13 +2,12 @@
 
 use application::query::Total;
 use askama::Template;
-use domain::Operation;
 use poem::Request;
 
 use super::Explorer;
 use super::cells;
 use super::links::escaped;
-use super::page::{Layout, MENU, render};
+use super::page::{Layout, render};
 use crate::groups::GroupSpec;
 use crate::problem::Result;
 use crate::query::{CollectionQuery, Parameters, query_of, with_query};
@@ -40,10 +39,8 @@ impl Explorer {
         let layout = self.layout(request, "Search", "search", None);
         let caller = caller_of(request);
         let mut groups = Vec::new();
-        for collection in MENU.into_iter().map(domain::Collection::known) {
-            if q.is_empty() || !self.may(caller, collection, Operation::Read) {
-                continue;
-            }
+        let searched = if q.is_empty() { Vec::new() } else { self.in_menu(caller) };
+        for collection in searched {
             let group = GroupSpec::of(collection);
             let raw = format!("q={}&page_size={MOST}", escaped(&q));
             let query = CollectionQuery::read(group, &raw, None)?;
