@@ -1,11 +1,16 @@
 // Every link of the service's pages leads somewhere: from the start page on, every link is followed in Chromium, one page for each
 // template of a path and the names in its query, and none is answered with a status of 4xx or 5xx.
 //
-//     node links.mjs BASE_URL
+//     node links.mjs BASE_URL [ROLE=KEY...]
+//
+// With keys, the links are followed as each of these callers: no link or button of a page leads to something that the caller may not open. The
+// first one may write, and stores what the others see.
 import assert from "node:assert/strict";
 import { launch } from "./chromium.mjs";
 
-const [baseUrl] = process.argv.slice(2);
+const [baseUrl, ...roles] = process.argv.slice(2);
+const callers = roles.length > 0 ? roles.map((role) => role.split("=")) : [["anybody", ""]];
+const credentials = (key) => key ? { Authorization: `Bearer ${key}` } : {};
 const MOST_PAGES = 400;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
@@ -18,7 +23,7 @@ function template(url) {
 
 /** Sends JSON to the interface for programs. */
 async function api(method, path, body, type = "application/json") {
-    const response = await fetch(`${baseUrl}${path}`, { method, headers: { "Content-Type": type }, body });
+    const response = await fetch(`${baseUrl}${path}`, { method, headers: { "Content-Type": type, ...credentials(callers[0][1]) }, body });
     assert(response.ok, `${method} ${path}: ${response.status}`);
     return response.status === 204 ? null : response.json();
 }
@@ -42,10 +47,9 @@ async function seed() {
     await api("GET", "/v1/proposals?q=rice");
 }
 
-await seed();
-const browser = await launch();
-try {
-    const page = await (await browser.newContext()).newPage();
+/** Follows the links as a caller, and returns the templates that were found. */
+async function follow(name, key) {
+    const page = await (await browser.newContext({ extraHTTPHeaders: credentials(key) })).newPage();
     const seen = new Set();
     const waiting = [{ url: `${baseUrl}/explore`, from: "the start" }];
     const broken = [];
@@ -73,11 +77,21 @@ try {
         const links = await page.locator("a[href], svg a").evaluateAll((all) => all.map((link) => link.href?.baseVal ?? link.href));
         add(links.map((link) => new URL(link, url).href), url);
     }
-    assert.deepEqual(broken, [], "every link leads somewhere");
-    for (const expected of ["/explore/proposals?filter[start_date][gte]&filter[start_date][lte]", "/explore/lib/:id?"]) {
-        assert(seen.has(expected), `${expected} is not among ${[...seen].join(" ")}`);
+    assert.deepEqual(broken, [], `every link leads somewhere for ${name}`);
+    console.log(`${followed} pages were followed as ${name}, and every link leads somewhere`);
+    await page.context().close();
+    return seen;
+}
+
+await seed();
+const browser = await launch();
+try {
+    for (const [index, [name, key]] of callers.entries()) {
+        const seen = await follow(name, key);
+        for (const expected of index > 0 ? [] : ["/explore/proposals?filter[start_date][gte]&filter[start_date][lte]", "/explore/lib/:id?"]) {
+            assert(seen.has(expected), `${expected} is not among ${[...seen].join(" ")}`);
+        }
     }
-    console.log(`${followed} pages were followed, and every link leads somewhere`);
 } finally {
     await browser.close();
 }

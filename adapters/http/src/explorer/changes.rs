@@ -2,7 +2,7 @@
 
 use application::{Caller, CallerNames, ChangeAuthor, LoggedChange, SeenChange};
 use askama::Template;
-use domain::{Collection, Operation, WriteOperation};
+use domain::{Collection, Operation};
 use poem::Request;
 
 use super::Explorer;
@@ -33,7 +33,8 @@ pub struct ChangeRow {
     pub group: String,
     /// The title of the item, or its identifier if it was deleted.
     pub item: String,
-    pub href: String,
+    /// `None` if the caller may not open it.
+    pub href: Option<String>,
     pub version: i64,
     pub author: String,
 }
@@ -47,6 +48,24 @@ fn author(ChangeAuthor { caller, acting, .. }: &ChangeAuthor, names: &CallerName
     match acting {
         Some(acting) => format!("{acting} for {caller}"),
         None => caller,
+    }
+}
+
+pub fn change_row(
+    change: &LoggedChange,
+    names: &CallerNames,
+    titles: &Titles,
+    reader: &Reader,
+) -> ChangeRow {
+    let title = titles.of(change.collection, change.item);
+    ChangeRow {
+        time: reader.time(change.time),
+        operation: change.kind.change_name(),
+        group: reader.group(change.collection).to_owned(),
+        item: title.map_or_else(|| change.item.to_string(), str::to_owned),
+        href: None,
+        version: change.version.number(),
+        author: author(&change.author, names),
     }
 }
 
@@ -81,28 +100,19 @@ impl Explorer {
         let changes: Vec<_> = changes.iter().filter_map(SeenChange::shown).collect();
         let names = log.caller_names(changes.iter().copied()).await?;
         let titles = self.titles(caller, changes.iter().map(|it| (it.collection, it.item))).await?;
-        let row = |change: &&LoggedChange| self.change_row(change, &names, &titles, reader);
+        let row = |change: &&LoggedChange| {
+            let own = self.links.item(change.collection, change.item);
+            let exists = titles.of(change.collection, change.item).is_some();
+            let has_history = || self.may(caller, change.collection, Operation::History);
+            ChangeRow {
+                href: if exists {
+                    Some(own)
+                } else {
+                    has_history().then(|| format!("{own}/history"))
+                },
+                ..change_row(change, &names, &titles, reader)
+            }
+        };
         Ok(changes.iter().map(row).collect())
-    }
-
-    pub(super) fn change_row(
-        &self,
-        change: &LoggedChange,
-        names: &CallerNames,
-        titles: &Titles,
-        reader: &Reader,
-    ) -> ChangeRow {
-        let own = self.links.item(change.collection, change.item);
-        let is_removal = change.kind == WriteOperation::Delete;
-        let title = titles.of(change.collection, change.item);
-        ChangeRow {
-            time: reader.time(change.time),
-            operation: change.kind.change_name(),
-            group: reader.group(change.collection).to_owned(),
-            item: title.map_or_else(|| change.item.to_string(), str::to_owned),
-            href: if is_removal { format!("{own}/history") } else { own },
-            version: change.version.number(),
-            author: author(&change.author, names),
-        }
     }
 }

@@ -9,7 +9,7 @@ use poem::Request;
 
 use super::Explorer;
 use super::cells;
-use super::changes::ChangeRow;
+use super::changes::{ChangeRow, change_row};
 use super::page::{Layout, render};
 use super::titles::Titles;
 use crate::groups::Group;
@@ -72,7 +72,7 @@ impl Explorer {
                 own: self.links.item(collection, deletion.item),
                 restore: restore
                     .map(|it| self.links.to(&format!("{path}/versions/{}", it.number()))),
-                change: self.change_row(deletion, &names, &Titles::default(), &layout.reader),
+                change: change_row(deletion, &names, &Titles::default(), &layout.reader),
             });
         }
         render(&DeletedPage { layout, group, rows, is_cut })

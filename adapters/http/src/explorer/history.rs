@@ -6,7 +6,7 @@ use domain::Operation;
 use poem::Request;
 
 use super::cells;
-use super::changes::ChangeRow;
+use super::changes::{ChangeRow, change_row};
 use super::links::escaped;
 use super::page::{Layout, render};
 use super::reader::{Reader, ShownTime};
@@ -79,7 +79,7 @@ impl Explorer {
         let to = |page: u64| format!("{own}/history?page={page}&page_size={size}");
         let pages = u64::try_from(latest).unwrap_or_default().div_ceil(size);
         let layout = self.layout(request, title, group.collection.name(), command);
-        let row = |it| self.row(it, &names, &own, (latest, &layout.reader));
+        let row = |it| version_row(it, &names, &own, (latest, &layout.reader));
         render(&HistoryPage {
             noun: group.noun(),
             exists: current.is_some(),
@@ -94,24 +94,23 @@ impl Explorer {
             layout,
         })
     }
+}
 
-    pub(super) fn row(
-        &self,
-        change: &LoggedChange,
-        names: &CallerNames,
-        own: &str,
-        (latest, reader): (i64, &Reader),
-    ) -> VersionRow {
-        let (number, has_body) = (change.version.number(), change.has_body());
-        let previous = change.previous_version().filter(|_| has_body);
-        let row = self.change_row(change, names, &Titles::default(), reader);
-        VersionRow {
-            view: has_body.then(|| format!("{own}?as_of={}", escaped(&row.time.exact))),
-            difference: previous
-                .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
-            change: row,
-            is_latest: number == latest,
-            removed_at: change.removed_at.map(|time| reader.time(time)),
-        }
+pub fn version_row(
+    change: &LoggedChange,
+    names: &CallerNames,
+    own: &str,
+    (latest, reader): (i64, &Reader),
+) -> VersionRow {
+    let (number, has_body) = (change.version.number(), change.has_body());
+    let previous = change.previous_version().filter(|_| has_body);
+    let row = change_row(change, names, &Titles::default(), reader);
+    VersionRow {
+        view: has_body.then(|| format!("{own}?as_of={}", escaped(&row.time.exact))),
+        difference: previous
+            .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
+        change: row,
+        is_latest: number == latest,
+        removed_at: change.removed_at.map(|time| reader.time(time)),
     }
 }

@@ -12,7 +12,7 @@ use poem::Request;
 use super::cells::{self, Cell, ShownValue};
 use super::children::ChildTable;
 use super::edit::is_prose;
-use super::history::VersionRow;
+use super::history::{VersionRow, version_row};
 use super::page::{Layout, render};
 use super::reader::{Reader, ShownTime};
 use super::titles::{Titles, references};
@@ -236,7 +236,7 @@ impl Explorer {
         let names = self.context.log.caller_names(past.versions.iter()).await?;
         let own = self.links.item(group.collection, item.id);
         let place = (past.latest.number(), &layout.reader);
-        Ok(past.versions.iter().map(|it| self.row(it, &names, &own, place)).collect())
+        Ok(past.versions.iter().map(|it| version_row(it, &names, &own, place)).collect())
     }
 
     fn after_deletion(&self, group: Group, own: &str, has_history: bool) -> String {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use application::{Caller, PublishedRule, RuleHome, WrittenRule};
 use askama::Template;
+use domain::Operation;
 use poem::Request;
 
 use crate::explorer::page::{Layout, render};
@@ -33,7 +34,8 @@ struct RulePage<'a> {
     layout: Layout<'a>,
     rule: &'a PublishedRule,
     group: &'static str,
-    group_href: String,
+    /// `None` if the caller may not open it.
+    group_href: Option<String>,
     can_audit: bool,
     /// For rules in files only.
     written: Option<WrittenRule>,
@@ -99,10 +101,11 @@ impl Explorer {
         audit: Option<Audit>,
     ) -> Result<String> {
         let command = self.command(&format!("{RULES}/{}", rule.id), "");
+        let may_read = self.may(caller_of(request), rule.collection, Operation::Read);
         render(&RulePage {
             layout: self.layout(request, format!("Rule {}", rule.id), "rules", command),
             group: GroupSpec::of(rule.collection).items_name,
-            group_href: self.links.collection(rule.collection),
+            group_href: may_read.then(|| self.links.collection(rule.collection)),
             written: self.context.changing.catalog.written(caller_of(request), &rule.id),
             can_audit: rule.home == RuleHome::File,
             audit,
