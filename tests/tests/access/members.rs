@@ -254,6 +254,7 @@ fn pages_offer_what_the_caller_may_do() {
             r#"{"proposal_type":"R&D","project_title":"Rice"}"#,
         );
         let (sheet, proposal) = (format!("/{id}"), format!("/{}", proposal.id()));
+        let parts = ["id=\"gadscores\"", "id=\"files\"", "id=\"lib\""];
         let (edit, earlier, add) = (">Edit<", "State at an earlier time", "Add a field");
         for (caller, group, page, status, shown, absent) in [
             ("staff", "gadscores", &*sheet, 200, &[edit, earlier, ">History<"][..], &[][..]),
@@ -277,22 +278,8 @@ fn pages_offer_what_the_caller_may_do() {
             ("public", "gadscores", "/new", 403, &[], &["Save"]),
             ("public", "gadscores", "/import", 403, &[], &["Canary"]),
             ("anonymous", "gadscores", "/import", 401, &[], &["Canary"]),
-            (
-                "clerk",
-                "proposals",
-                &proposal,
-                200,
-                &["id=\"gadscores\""],
-                &["id=\"files\"", "id=\"lib\""],
-            ),
-            (
-                "staff",
-                "proposals",
-                &proposal,
-                200,
-                &["id=\"gadscores\"", "id=\"files\"", "id=\"lib\""],
-                &[],
-            ),
+            ("clerk", "proposals", &proposal, 200, &parts[..1], &parts[1..]),
+            ("staff", "proposals", &proposal, 200, &parts, &[]),
         ] {
             let request = world.service.get(&format!("/explore/{group}{page}"));
             let answer = world.callers.sign(caller, request.header("accept", "text/html"));

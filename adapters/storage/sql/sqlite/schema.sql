@@ -23,7 +23,7 @@ CREATE UNIQUE INDEX changes_by_item ON changes (item_id, version);
 CREATE INDEX changes_by_time ON changes (collection, time, item_id);
 CREATE INDEX changes_by_removal ON changes (collection, item_id) WHERE kind = 'deleted';
 -- An entry has the number of its row in any case.
-CREATE INDEX changes_of_deletions ON changes (collection) WHERE kind = 'deleted';
+CREATE INDEX changes_of_deletions ON changes (collection, kind) WHERE kind = 'deleted';
 CREATE INDEX changes_by_collection ON changes (collection);
 
 -- The items that exist. `continues` and `reference_0` are no foreign keys, because an item may outlive

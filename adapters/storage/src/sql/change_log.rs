@@ -153,7 +153,7 @@ mod tests {
         for (statement, expected) in [
             (between, "changes_by_collection (collection=? AND rowid>? AND rowid<?)"),
             (latest, "changes_by_collection (collection=? AND rowid<?)"),
-            (deletions, "changes_of_deletions (collection=? AND rowid<?)"),
+            (deletions, "changes_of_deletions (collection=? AND kind=? AND rowid<?)"),
         ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
             let count = plan.parameter_count();
