@@ -6,6 +6,7 @@ const MOST_LISTED = 200;
 const form = document.getElementById("import");
 const store = document.getElementById("store");
 const report = document.getElementById("report");
+const changes = document.getElementById("preview");
 
 /** Media types by the ends of names: browsers name them differently, or not at all. */
 const TYPES = JSON.parse(form.dataset.types);
@@ -56,6 +57,24 @@ function list(found) {
   report.hidden = found.length === 0;
 }
 
+const MOST_CHANGES = 200;
+
+/** Names new columns, and the old and the new value of each cell that would change. */
+function preview(result) {
+  const names = (result.new_members ?? []).map(({ name, did_you_mean: near }) => near ? `${name} (did you mean ${near}?)` : name);
+  changes.querySelector(".new-columns").textContent = names.length > 0 ? `New columns: ${names.join(", ")}.` : "";
+  const cells = (result.rows ?? []).flatMap((row) => (row.changes ?? []).map((change) => [rowOf(row), change.member, change.before ?? "", change.after ?? ""]));
+  const rows = cells.map((texts) => {
+    const made = document.createElement("tr");
+    for (const [index, text] of texts.entries()) Object.assign(made.insertCell(), { textContent: text, className: ["", "", "removed", "added"][index] });
+    return made;
+  });
+  changes.querySelector("tbody").replaceChildren(...rows);
+  changes.querySelector(".table").hidden = rows.length === 0;
+  changes.querySelector(".more").textContent = cells.length === MOST_CHANGES ? `These are the first ${MOST_CHANGES} changes.` : "";
+  changes.hidden = rows.length === 0 && names.length === 0;
+}
+
 async function run(isDryRun) {
   const sent = file();
   if (!sent) return;
@@ -64,6 +83,7 @@ async function run(isDryRun) {
   const answer = await send(target(isDryRun), "POST", headers, sent.chosen);
   const result = answer.ok ? parsed(answer.text) : answer.problem;
   list(errors(result));
+  preview(answer.ok && isDryRun ? result : {});
   if (!answer.ok) {
     // What is not known to be done can be sent again, under the same key.
     store.hidden = isDryRun || ![0, 503].includes(answer.status);
@@ -84,5 +104,6 @@ form.addEventListener("change", () => {
   key = newKey();
   store.hidden = true;
   report.hidden = true;
+  changes.hidden = true;
   say("", "");
 });

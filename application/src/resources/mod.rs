@@ -39,7 +39,8 @@ pub use content::{ContentDescription, ContentWrite};
 pub use history::{Dossier, PointInTime, Restored, VersionPage};
 use idempotency::InFlightKeys;
 pub use import::{
-    Import, ImportMode, ImportRow, Imported, ImportedRow, RowContent, RowMembers, RowOutcome,
+    Import, ImportMode, ImportRow, Imported, ImportedRow, MemberChange, RowContent, RowMembers,
+    RowOutcome,
 };
 pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED};
 pub use replace_all::ReplacementBody;

@@ -35,7 +35,43 @@ tests::cases![
     library_items_have_a_proposal,
     an_import_that_is_sent_again_is_done_once,
     a_key_is_of_one_body_even_if_rows_were_refused,
+    a_dry_run_shows_what_would_change,
 ];
+
+fn a_dry_run_shows_what_would_change(service: &Service) {
+    let item = service.create("/v1/files", r#"{"filename":"a.pdf","size_bytes":1.50,"note":"x"}"#);
+    let rows = format!(
+        "id,filename,size_bytes,note,docment_type\n{},b.pdf,,x,plan\n,new.pdf,3,y,\n",
+        item.id
+    );
+    let tried = import_csv(service, "files?upsert=true&dry_run=true", &rows);
+    let tried = done(tried, [1, 1, 0, 0]).value();
+    assert_eq!(
+        tried["rows"][0]["changes"],
+        json!([
+            { "member": "filename", "before": "a.pdf", "after": "b.pdf" },
+            { "member": "docment_type", "before": null, "after": "plan" },
+            { "member": "size_bytes", "before": "1.50", "after": null },
+        ])
+    );
+    assert_eq!(tried["rows"][1].get("changes"), None, "{tried}");
+    let new = json!([
+        { "name": "docment_type", "did_you_mean": "document_type" },
+        { "name": "note", "did_you_mean": null },
+    ]);
+    assert_eq!(tried["new_members"], new);
+    let imported = import_csv(service, "files?upsert=true", &rows);
+    let imported = done(imported, [1, 1, 0, 0]).value();
+    assert!(imported.get("new_members").is_none(), "{imported}");
+    assert_eq!(imported["rows"][0].get("changes"), None, "{imported}");
+    // At most 200 changes are listed.
+    let members: Vec<_> = (0..300).map(|number| format!("\"m{number}\":1")).collect();
+    let row = format!("[{{\"id\":\"{}\",{}}}]", item.id, members.join(","));
+    let target = "files?upsert=true&dry_run=true";
+    let tried = import(service, target, "application/json", row).expect(200).value();
+    assert_eq!(tried["rows"][0]["changes"].as_array().map(Vec::len), Some(200));
+    assert_eq!(tried["new_members"].as_array().map(Vec::len), Some(50));
+}
 
 pub fn export(service: &Service, path: &str) -> Answer {
     service.get(&format!("/exports/{path}")).accept("*/*").expect(200)

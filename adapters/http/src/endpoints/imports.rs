@@ -80,8 +80,9 @@ impl Imports {
         }
         let media = Negotiated::of(request).header();
         let base_url = Arc::clone(&self.transfers.context.base_url);
+        let collection = self.group.collection;
         let body = aside_if_large(held.size, move || {
-            Ok(hal::imported(&imported, cells.as_ref(), &base_url))
+            Ok(hal::imported(&imported, collection, cells.as_ref(), &base_url))
         })
         .await?;
         Ok(Response::builder()

@@ -1,14 +1,20 @@
 //! The outcome of an import, row by row.
 
-use application::{Imported, ImportedRow, RowOutcome};
-use domain::Violations;
+use application::{Imported, ImportedRow, MemberChange, RowOutcome};
+use domain::{Collection, Violations, nearest};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
 use crate::problem::cell_error;
 use crate::tables::place::{SheetCells, cell_of};
 
-pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &BaseUrl) -> String {
+/// `collection` has the known members, to which new ones may be corrected.
+pub fn imported(
+    imported: &Imported,
+    collection: Collection,
+    cells: Option<&SheetCells>,
+    base_url: &BaseUrl,
+) -> String {
     let count = |wanted: &str| imported.rows.iter().filter(|row| status(row) == wanted).count();
     let statuses = ["created", "replaced", "unchanged", "refused"];
     let counts = statuses.map(|status| format!("\"{status}\":{},", count(status))).concat();
@@ -20,7 +26,16 @@ pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &Base
         }
         text.push_str(&represent(row, cells, base_url).to_string());
     }
-    text.push_str("]}");
+    text.push(']');
+    if !imported.new_members.is_empty() {
+        let new = imported.new_members.iter().map(|name| {
+            let known = collection.known_members().map(|(known, _)| known);
+            json!({ "name": name, "did_you_mean": nearest(name, known) })
+        });
+        let new: Value = new.collect();
+        text.push_str(&format!(",\"new_members\":{new}"));
+    }
+    text.push('}');
     text
 }
 
@@ -51,6 +66,13 @@ fn represent(row: &ImportedRow, cells: Option<&SheetCells>, base_url: &BaseUrl) 
     }
     if let Some(version) = row.version {
         represented["version"] = version.number().into();
+    }
+    if !row.changes.is_empty() {
+        let change = |change: &MemberChange| {
+            let MemberChange { name, before, after } = change;
+            json!({ "member": name, "before": before, "after": after })
+        };
+        represented["changes"] = row.changes.iter().map(change).collect();
     }
     if let RowOutcome::Refused(errors) = &row.outcome {
         represented["errors"] = entries(errors);

@@ -276,6 +276,30 @@ pub struct ImportReport {
     /// Number of rejected rows. Only with `mode=each`.
     refused: Count,
     rows: Vec<ReportedRow>,
+    /// Members that neither the group usually has nor the item had, at most 50. Only with
+    /// `dry_run=true`.
+    new_members: Option<Vec<NewMember>>,
+}
+
+/// A member that is new to its group.
+#[derive(Object)]
+pub struct NewMember {
+    name: String,
+    /// The nearest usual member. `null` if none is near.
+    #[oai(nullable)]
+    did_you_mean: String,
+}
+
+/// A change of a member. A string is as it is, another value is written as JSON.
+#[derive(Object)]
+pub struct CellChange {
+    member: String,
+    /// The stored value. `null` if there is none.
+    #[oai(nullable)]
+    before: String,
+    /// The new value. `null` if it is removed.
+    #[oai(nullable)]
+    after: String,
 }
 
 /// Result of a row.
@@ -296,6 +320,8 @@ pub struct ReportedRow {
     version: Option<Number>,
     errors: Option<Vec<CellError>>,
     warnings: Option<Vec<CellError>>,
+    /// The members that would change, at most 200 in all rows. Only with `dry_run=true`.
+    changes: Option<Vec<CellChange>>,
 }
 
 /// An error of a row.

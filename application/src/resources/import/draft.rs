@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::content::META;
-use domain::{Item, ItemId, Operation, Violation, VisibleMembers};
+use domain::{Item, ItemId, Members, Operation, Violation, VisibleMembers};
 use jiff::Timestamp;
 
 use super::pace::let_others_run;
@@ -250,6 +250,16 @@ impl ResourceService {
         }
         let remarks = remarks(&verdict.warnings);
         let mut imported = batch.warned(imported, verdict.warnings);
+        let seen = |members: &Members| match &draft.visible {
+            Some(visible) => visible_part(visible, members),
+            None => members.clone(),
+        };
+        if batch.options.is_dry_run {
+            let stored = before.as_ref().map(|shown| stored_members(&shown.item)).transpose()?;
+            let stored = stored.as_ref().map(seen);
+            let changed = (stored.as_ref(), &seen(&draft.after));
+            imported.changes = batch.changed(self.collection, changed);
+        }
         let addition = self.new_item(id, draft.after, None);
         let kind = match &before {
             Some(shown) => ItemChangeKind::Update(addition.in_place_of(&shown.item)),

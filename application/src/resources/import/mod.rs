@@ -9,13 +9,13 @@ mod refusal;
 mod replay;
 mod row;
 
-use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
-use domain::{Operation, Violations};
+use domain::{Collection, Members, Operation, Violations};
 
-pub use row::{ImportRow, ImportedRow, RowContent, RowMembers, RowOutcome};
+pub use row::{ImportRow, ImportedRow, MemberChange, RowContent, RowMembers, RowOutcome};
 
 use self::pace::{few_at_a_time, let_others_run};
 use self::refusal::{duplicate_id, not_stored, too_much};
@@ -27,6 +27,12 @@ use crate::{ApplicationError, Result, WriteOptions};
 
 /// The limit of kept errors of all rows, and of kept warnings.
 const MOST_KEPT: usize = 1_000;
+
+/// The limit of kept changes of members of all rows.
+const MOST_CHANGES: usize = 200;
+
+/// The limit of kept names of new members.
+const MOST_NEW_MEMBERS: usize = 50;
 
 #[derive(Clone, Debug)]
 pub struct Import {
@@ -64,6 +70,8 @@ pub struct Imported {
     pub rows: Vec<ImportedRow>,
     /// False if refused rows stopped the whole import.
     pub is_done: bool,
+    /// Members that neither the collection usually has nor the item had, of a dry run.
+    pub new_members: Vec<String>,
 }
 
 impl ResourceService {
@@ -100,7 +108,8 @@ impl ResourceService {
                 Ok(rows) => {
                     let is_done = import.mode == ImportMode::Each
                         || !rows.iter().any(ImportedRow::is_refused);
-                    return Ok(Imported { rows, is_done });
+                    let new_members = kept.new_members();
+                    return Ok(Imported { rows, is_done, new_members });
                 }
                 // Another instance completed the same import.
                 Err(BatchError::AnsweredBefore) => {}
@@ -127,6 +136,14 @@ struct Batch<'a> {
 struct Kept {
     errors: AtomicUsize,
     warnings: AtomicUsize,
+    changes: AtomicUsize,
+    new_members: Mutex<BTreeSet<String>>,
+}
+
+impl Kept {
+    fn new_members(self) -> Vec<String> {
+        self.new_members.into_inner().unwrap_or_default().into_iter().collect()
+    }
 }
 
 fn keep(violations: &mut Violations, kept: &AtomicUsize) {
@@ -139,6 +156,30 @@ impl Batch<'_> {
         let mut errors: Violations = errors.into();
         keep(&mut errors, &self.kept.errors);
         ImportedRow::of(row, RowOutcome::Refused(errors))
+    }
+
+    /// Keeps what a dry run would change of the members that the caller sees.
+    fn changed(
+        &self,
+        collection: Collection,
+        (before, after): (Option<&Members>, &Members),
+    ) -> Vec<MemberChange> {
+        let none = Members::default();
+        let mut changes = MemberChange::between(before.unwrap_or(&none), after);
+        if collection.is_open()
+            && let Ok(mut names) = self.kept.new_members.lock()
+        {
+            let is_known = |name: &str| collection.known_members().any(|(known, _)| known == name);
+            let new = changes.iter().filter(|it| it.before.is_none() && !is_known(&it.name));
+            let free = MOST_NEW_MEMBERS.saturating_sub(names.len());
+            names.extend(new.map(|it| it.name.clone()).take(free));
+        }
+        if before.is_none() {
+            return Vec::new();
+        }
+        changes.truncate(MOST_CHANGES.saturating_sub(self.kept.changes.load(Ordering::Relaxed)));
+        self.kept.changes.fetch_add(changes.len(), Ordering::Relaxed);
+        changes
     }
 
     fn warned(&self, row: ImportedRow, mut warnings: Violations) -> ImportedRow {

@@ -1,7 +1,9 @@
 //! The rows of an import, and the members that a row makes of an item.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use domain::content::META;
 use domain::json::encode_string;
 use domain::{
     ItemId, JsonErrorKind, Members, Pointer, Value, Version, Violation, Violations, WriteOperation,
@@ -52,6 +54,38 @@ pub struct ImportedRow {
     pub version: Option<Version>,
     pub outcome: RowOutcome,
     pub warnings: Violations,
+    /// The members that a dry run would change; the first ones of all rows.
+    pub changes: Vec<MemberChange>,
+}
+
+/// The values of a member as text: a string as it is, another value as JSON. `None` if it is absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberChange {
+    pub name: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+impl MemberChange {
+    /// Compares all members.
+    pub(super) fn between(before: &Members, after: &Members) -> Vec<Self> {
+        let text = |value: Value<'_>| {
+            let string = value.as_string().map(Cow::into_owned);
+            string.unwrap_or_else(|| value.encoded().to_owned())
+        };
+        let removed = before.iter().map(|(name, _)| name).filter(|name| after.get(name).is_none());
+        let names = after.iter().map(|(name, _)| name).chain(removed);
+        let changed = names.filter_map(|name| {
+            let [old, new] = [before, after].map(|members| members.get(&name));
+            let is_same = old.map(Value::encoded) == new.map(Value::encoded);
+            (!is_same && name != META).then(|| Self {
+                before: old.map(text),
+                after: new.map(text),
+                name: name.into_owned(),
+            })
+        });
+        changed.collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +117,8 @@ impl ImportedRow {
 
     pub(super) fn of(row: &ImportRow, outcome: RowOutcome) -> Self {
         let ImportRow { number, line, .. } = *row;
-        Self { number, line, id: None, version: None, outcome, warnings: Violations::default() }
+        let (warnings, changes) = (Violations::default(), Vec::new());
+        Self { number, line, id: None, version: None, outcome, warnings, changes }
     }
 
     pub(super) const fn is_written(&self) -> bool {
