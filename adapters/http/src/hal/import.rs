@@ -33,7 +33,8 @@ pub fn imported(
             json!({ "name": name, "did_you_mean": nearest(name, known) })
         });
         let new: Value = new.collect();
-        text.push_str(&format!(",\"new_members\":{new}"));
+        text.push_str(",\"new_members\":");
+        text.push_str(&new.to_string());
     }
     text.push('}');
     text
