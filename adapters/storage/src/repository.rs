@@ -68,17 +68,19 @@ impl ItemRepository for SqlItemRepository {
     async fn find_fields(
         &self,
         reach: &Reach,
-        id: ItemId,
+        ids: &[ItemId],
         fields: &MemberNames,
-    ) -> Result<Option<ShownItem>> {
+    ) -> Result<Vec<ShownItem>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let dialect = self.reads.engine.dialect();
-        let statement =
-            statements::find(dialect, (reach.scope(), Some(reach)), &[id], Some(fields));
-        let item = |rows: &[_]| {
+        let statement = statements::find(dialect, (reach.scope(), Some(reach)), ids, Some(fields));
+        let items = |rows: &[_]| {
             let shown = |row| row_mapping::shown_item(row, Some(fields), reach.mask());
-            rows.first().map(shown).transpose()
+            rows.iter().map(shown).collect()
         };
-        self.reads.engine.query("find_fields", ReadMode::QUICK, statement, item).await
+        self.reads.engine.query("find_fields", ReadMode::QUICK, statement, items).await
     }
 
     async fn belonging_to(

@@ -266,14 +266,14 @@ pub trait ItemRepository: Send + Sync {
     /// Returns the items in any order.
     async fn find_many(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ShownItem>>;
 
-    /// Returns the item with the named members alone, in the order of the names. MUST NOT read the
-    /// other members from a database.
+    /// Returns the items in any order, with the named members alone, in the order of the names. MUST
+    /// NOT read the other members from a database.
     async fn find_fields(
         &self,
         reach: &Reach,
-        id: ItemId,
+        ids: &[ItemId],
         fields: &MemberNames,
-    ) -> Result<Option<ShownItem>>;
+    ) -> Result<Vec<ShownItem>>;
 
     /// Returns the reached items of the parents in the order of their ids, at most `limit` in all.
     async fn belonging_to(

@@ -8,7 +8,7 @@ use super::validate::{Draft, stored_members};
 use super::visibility::missing;
 use crate::access_control::Visibility;
 use crate::ports::{PageRevision, Scope, ShownItem, ValueCounts};
-use crate::query::{Filter, PageQuery, PageRequest, PageStart, View};
+use crate::query::{Filter, MemberNames, PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
 const LOOKED_UP_AT_A_TIME: u64 = 50;
@@ -71,7 +71,7 @@ impl ResourceService {
             None => self.find(caller, item).await?,
             Some(fields) => {
                 let reach = self.reach(caller, item.parent).await?;
-                let found = self.ports.items.find_fields(&reach, item.id, fields).await?;
+                let found = self.ports.items.find_fields(&reach, &[item.id], fields).await?.pop();
                 found.ok_or_else(|| missing(caller, &reach, ApplicationError::ItemNotFound))?
             }
         };
@@ -94,13 +94,19 @@ impl ResourceService {
         Ok(self.ports.items.in_reach(&self.everything(), ids).await?)
     }
 
-    /// Returns those of these items that the caller may read, in any order.
-    pub async fn get_all(&self, caller: &Caller, ids: &[ItemId]) -> Result<Vec<ShownItem>> {
+    /// Returns those of these items that the caller may read, in any order, with the named members
+    /// alone.
+    pub async fn get_fields(
+        &self,
+        caller: &Caller,
+        ids: &[ItemId],
+        fields: &MemberNames,
+    ) -> Result<Vec<ShownItem>> {
         if ids.is_empty() || !self.access.may_read(caller, self.collection) {
             return Ok(Vec::new());
         }
         let reach = self.reach(caller, None).await?;
-        let mut found = self.ports.items.find_many(&reach, ids).await?;
+        let mut found = self.ports.items.find_fields(&reach, ids, fields).await?;
         let visibility = self.access.visibility(caller, self.collection, &View::default());
         let linking = found.iter().map(|shown| (self.collection, shown));
         let visible = self.visible_links(caller, &visibility, linking).await?;

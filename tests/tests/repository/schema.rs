@@ -270,8 +270,8 @@ async fn statements_are_prepared_again_when_a_column_changes_its_type() {
     let files = FILES;
     let shown = store.insert(files, "{}").await;
     let fields: MemberNames = ["x".into()].into();
-    let known = store.items.find_fields(&reach(files), shown.item.id, &fields).await.unwrap();
-    let creator = |found: Option<ShownItem>| found.unwrap().item.created_by;
+    let known = store.items.find_fields(&reach(files), &[shown.item.id], &fields).await.unwrap();
+    let creator = |found: Vec<ShownItem>| found[0].item.created_by.clone();
     let known = creator(known);
     for (column, kind) in [("created_by", "VARCHAR(500)"), ("created_by", "TEXT")] {
         let _ =
@@ -279,7 +279,7 @@ async fn statements_are_prepared_again_when_a_column_changes_its_type() {
         let asking: JoinSet<_> = (0..8)
             .map(|_| (store.items.clone(), fields.clone()))
             .map(|(items, fields)| async move {
-                items.find_fields(&reach(files), shown.item.id, &fields).await
+                items.find_fields(&reach(files), &[shown.item.id], &fields).await
             })
             .collect();
         for found in asking.join_all().await {

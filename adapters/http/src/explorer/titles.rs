@@ -86,7 +86,8 @@ impl Explorer {
         let mut titles = Titles::default();
         for (collection, ids) in wanted {
             let (group, ids) = (GroupSpec::of(collection), Vec::from_iter(ids));
-            for shown in self.service(group)?.get_all(caller, &ids).await? {
+            let fields = [group.columns[0].into()].into();
+            for shown in self.service(group)?.get_fields(caller, &ids, &fields).await? {
                 let title = cells::title(&shown.item, group.columns);
                 titles.0.insert((collection, shown.item.id), title);
             }
