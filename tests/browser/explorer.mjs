@@ -274,6 +274,26 @@ async function pickerAndDraft({ id, title }, proposal) {
     await context.close();
 }
 
+/** Input that was not saved belongs to its version: a later change by someone else is a conflict. */
+async function staleDraft(id) {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    page.on("dialog", (dialog) => dialog.accept());
+    await page.goto(`${baseUrl}/explore/proposals/${id}/edit`);
+    await page.getByLabel(/^Lead researcher/).fill("R-mine");
+    await page.waitForTimeout(700);
+    await api("PATCH", `/v1/proposals/${id}`, { researcher_id: "R-theirs" });
+    await page.reload();
+    await page.getByRole("button", { name: "Use it" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("heading", { name: "Conflicting changes" }).waitFor();
+    assert.match(await page.locator("#conflict tbody").innerText(), /Lead researcher\s+R-theirs\s+Take theirs\s+R-mine\s+Keep mine/);
+    await page.getByLabel("Take theirs").check();
+    assert.equal(await page.getByLabel(/^Lead researcher/).isEditable(), false);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await outcome(page).filter({ hasText: "Saved." }).waitFor();
+    assert.equal((await (await fetch(`${baseUrl}/v1/proposals/${id}`)).json()).researcher_id, "R-theirs");
+}
+
 /** Before its script is loaded, a form keeps the input, even after Enter. */
 async function lateScript(id) {
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
@@ -340,6 +360,7 @@ try {
     await openItem();
     await libraryItem(proposal.id);
     await pickerAndDraft(program, proposal.id);
+    await staleDraft(proposal.id);
     await lateScript(file.id);
     await liveChanges();
     await playground();

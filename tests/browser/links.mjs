@@ -4,7 +4,7 @@
 //     node links.mjs BASE_URL [ROLE=KEY...]
 //
 // With keys, the links are followed as each of these callers: no link or button of a page leads to something that the caller may not open. The
-// first one may write, and stores what the others see.
+// first one may write, and stores the items that the others see.
 import assert from "node:assert/strict";
 import { launch } from "./chromium.mjs";
 

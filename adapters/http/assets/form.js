@@ -188,7 +188,8 @@ async function showConflict() {
     if (stored !== typed && stored !== old) rows.append(comparison(name, values, rows.rows.length));
   }
   conflict.querySelector(".table").hidden = rows.rows.length === 0;
-  document.getElementById("conflict-fields").textContent = rows.rows.length > 0 ? "You both changed these fields. Choose a value for each, then save." : "You changed different fields. Save again to keep both.";
+  const advice = isJson() ? "You both changed these fields. Saving again replaces the saved version by your JSON." : "You both changed these fields. Choose a value for each, then save.";
+  document.getElementById("conflict-fields").textContent = rows.rows.length > 0 ? advice : isJson() ? "Saving again replaces the saved version by your JSON." : "You changed different fields. Save again to keep both.";
   conflict.hidden = false;
   say("Your changes are not saved yet.", "bad");
   form.dataset.tag = current.tag;
@@ -224,6 +225,8 @@ function comparison(name, values, number) {
       const control = controlOf(field);
       if (index === 1) Object.assign(field.dataset, { touched: mine.touched }); else delete field.dataset.touched;
       if (index === 0) field.dataset.stored = value ?? "";
+      // A control may not give back their value: it is sent as it is stored.
+      control.readOnly = index === 0;
       control.value = index === 1 ? mine.text : value === undefined ? "" : shown(value);
     };
     label.append(radio, [" Take theirs", " Keep mine"][index]);
@@ -301,34 +304,38 @@ let draftTimer = 0;
 
 const forget = () => { clearTimeout(draftTimer); localStorage.removeItem(draftKey); };
 
-/** Keeps what was typed in the storage of the browser. */
+/** Keeps typed input in the storage of the browser, with the version and the values to which it belongs. */
 function keepDraft() {
   const typed = allFields().filter((field) => field.dataset.touched !== undefined && field.dataset.member !== undefined);
-  const fields = typed.map((field) => [nameOf(field), controlOf(field).value, controlOf(field).dataset.picked, controlOf(field).dataset.pickedTitle]);
+  const fields = typed.map((field) => [nameOf(field), controlOf(field).value, field.dataset.stored, controlOf(field).dataset.picked, controlOf(field).dataset.pickedTitle]);
+  const json = isJson() ? { text: whole.value, stored: whole.defaultValue } : undefined;
   try {
-    localStorage.setItem(draftKey, JSON.stringify({ fields, json: isJson() ? whole.value : undefined, time: Date.now() }));
+    localStorage.setItem(draftKey, JSON.stringify({ fields, json, tag: form.dataset.tag, time: Date.now() }));
   } catch {
     // Without storage, the question before leaving remains.
   }
 }
 
-function restore({ fields, json }) {
-  for (const [name, text, picked, pickedTitle] of fields) {
+/** Continues with the version to which the input belongs, so that a later change by someone else is a conflict. */
+function restore({ fields, json, tag }) {
+  form.dataset.tag = tag;
+  for (const [name, text, stored, picked, pickedTitle] of fields) {
     const field = allFields().find((field) => field.dataset.member === name);
     if (!field || controlOf(field).readOnly) continue;
     controlOf(field).value = text;
     if (picked !== undefined) Object.assign(controlOf(field).dataset, { picked, pickedTitle });
-    field.dataset.touched = "";
+    Object.assign(field.dataset, { touched: "", stored });
   }
-  if (json !== undefined && whole) {
+  if (json && whole) {
     form.elements.mode.value = "json";
     switchMode();
-    whole.value = json;
+    whole.defaultValue = json.stored;
+    whole.value = json.text;
   }
   isChanged = true;
 }
 
-/** Offers what was typed earlier and not saved. */
+/** Offers earlier input that was not saved. */
 function offerDraft() {
   const found = parsed(localStorage.getItem(draftKey) ?? "{}");
   if (!found.fields) return;

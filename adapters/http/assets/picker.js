@@ -1,4 +1,4 @@
-// Fields that name an item: a combobox (ARIA 1.2) that searches by title. What is chosen is the item's id; other text is kept as typed.
+// Fields that name an item: a combobox (ARIA 1.2) that searches by title. The value is the id of the chosen item; other text is kept as typed.
 
 const PAUSE = 200;
 const MOST = 8;

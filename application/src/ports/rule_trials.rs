@@ -28,7 +28,7 @@ pub trait RuleTrials: Send + Sync {
 /// The stored items that a trial may look up.
 #[async_trait]
 pub trait TrialLookups: Send + Sync {
-    /// Returns what a lookup finds among the items and members that the caller may read; `None` if
+    /// Returns the result of a lookup over the items and members that the caller may read; `None` if
     /// the caller may not read the collection.
     async fn look_up(&self, lookup: &Lookup) -> Result<Option<Found>>;
 }

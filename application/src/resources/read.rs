@@ -137,7 +137,7 @@ impl ResourceService {
         Ok((shown, embedded, verdict))
     }
 
-    /// Returns what a lookup finds among the items and members that the caller sees. A member that
+    /// Returns the result of a lookup over the items and members that the caller sees. A member that
     /// the caller does not see finds no item.
     pub async fn look_up_seen(&self, caller: &Caller, lookup: &Lookup) -> Result<Found> {
         let mut query = PageQuery::all(self.collection, LOOKED_UP_AT_A_TIME);

@@ -183,7 +183,7 @@ fn a_cookie_counts_only_where_a_page_of_the_session_sends_it() {
         form.header("sec-fetch-site", "cross-site")
             .header("origin", "https://evil.example")
             .expect(403);
-        // What a page of an ended or replaced session sends is no anonymous write.
+        // A write by a page of an ended or replaced session is never anonymous.
         service.post("/v1/files").json("{}").header(token.0, token.1).expect(401);
         // No other origin may send the token of a page, or cookies.
         let preflight =

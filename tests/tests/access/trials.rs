@@ -1,4 +1,4 @@
-//! Trials of rules that look up stored items find what the caller may read, and nothing else.
+//! Trials of rules look up only the items and members that the caller may read.
 
 use serde_json::{Value, json};
 

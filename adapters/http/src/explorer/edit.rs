@@ -117,7 +117,7 @@ impl Explorer {
             after: after.unwrap_or_default(),
             cancel: back.unwrap_or_else(|| self.links.collection(group.collection)),
             parent,
-            // What the address fills is not stored yet.
+            // The address fills these fields. They are not stored yet.
             fields: form.fields.into_iter().map(FormField::unstored).collect(),
             ..form
         })

@@ -65,7 +65,7 @@ impl<'a> Form<'a> {
         let kept = self.kept.iter().filter(stays).map(|piece| (*piece).to_owned());
         let names: Vec<_> = self.columns.iter().map(|name| escaped(name)).collect();
         let fields = (!names.is_empty()).then(|| format!("fields={}", names.join(",")));
-        // A browser's local time has no zone. What cannot be read is refused later.
+        // A browser's local time has no zone. An invalid time is refused later.
         let local =
             self.time.parse::<DateTime>().ok().and_then(|time| zone.to_timestamp(time).ok());
         let moment =

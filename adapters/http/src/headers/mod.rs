@@ -28,7 +28,7 @@ pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE",
 pub const fn symbols_except(kept: &[u8]) -> AsciiSet {
     match kept {
         [first, others @ ..] => symbols_except(others).remove(*first),
-        // A set is copied by adding what it has.
+        // `AsciiSet` is not `Copy`. Adding an element that it has copies it.
         [] => NON_ALPHANUMERIC.add(b' '),
     }
 }

@@ -61,7 +61,7 @@ struct Trial {
     /// Results of the rule's lookups, by name: an item or null for a lookup by id, otherwise an
     /// array of items.
     lookup: Option<AnyMembers>,
-    /// True to make the other lookups in the store, among the items and members that the caller may
+    /// True to make the other lookups in the store, over the items and members that the caller may
     /// read. Default: false.
     lookup_stored: Option<bool>,
     /// True for the trial as a `case` in the response. Default: false.

@@ -284,7 +284,7 @@ async fn lookups_find_stored_items_unless_their_results_are_given() {
     for other in [("program", one(r#"{"leader": "M"}"#)), ("led", TrialLookup::Many(Vec::new()))] {
         assert_eq!(report(&given(vec![none(), other])).await.verdict, TrialVerdict::Fail);
     }
-    // A chain ends where nothing is found.
+    // An empty result ends the chain.
     let ended = report(&given(vec![none(), ("program", TrialLookup::One(None))])).await;
     assert_eq!((ended.verdict, ended.errors), (TrialVerdict::Fail, Vec::new()));
     let guarded = report(&RuleTrial { after: Some(members("{}")), ..given(Vec::new()) }).await;

@@ -158,7 +158,7 @@ impl Batch<'_> {
         ImportedRow::of(row, RowOutcome::Refused(errors))
     }
 
-    /// Keeps what a dry run would change of the members that the caller sees.
+    /// Records the changes of a dry run to the members that the caller sees.
     fn changed(
         &self,
         collection: Collection,
