@@ -128,8 +128,10 @@ impl Reader {
 
     /// The label of a value among the agency's choices, else the value as people write it.
     pub fn choice(&self, collection: Collection, member: &str, value: &str) -> String {
-        let choices = self.choices(collection, member);
-        let label = choices.into_iter().find(|(own, _)| own == value).map(|(_, label)| label);
+        let mut choices = self.field(collection, member).into_iter().flat_map(|it| &it.choices);
+        let choice = choices.find(|choice| *choice.value == *value);
+        let label = choice.and_then(|choice| choice.label.as_ref());
+        let label = label.map(|label| label.in_language(self.language).to_owned());
         let summed = collection.spec().summed.iter().flat_map(|summed| summed.months);
         let is_summed = is_amount(value) && summed.into_iter().any(|month| month == member);
         let amount = || self.formats.number(value).filter(|_| is_summed);
