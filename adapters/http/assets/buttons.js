@@ -1,5 +1,5 @@
 // Removal and restoration: both ask first, and send If-Match with the version or the content that the page shows.
-import { alone, newKey, say, send, sentences, visit } from "./request.js";
+import { alone, newKey, say, saveMessage, send, sentences, visit } from "./request.js";
 
 function isSure(question, action) {
   return new Promise((resolve) => {
@@ -23,30 +23,31 @@ function isSure(question, action) {
 }
 
 /** Sends a request when its button is pressed and confirmed, then opens the next page. */
-function onConfirmation(button, question, action, refused, url, method, headers) {
+function onConfirmation(button, question, [action, done], refused, url, method, headers) {
   button.addEventListener("click", async () => {
     if (!await isSure(question, action)) return;
     const { tag, after } = button.dataset;
     const answer = await alone(() => send(url, method, { ...headers, ...(tag ? { "If-Match": tag } : {}) }));
-    if (answer.ok) visit(after);
+    if (answer.ok) { saveMessage(done, "good"); visit(after); }
     else if (answer.status === 412) say("Someone else changed this in the meantime. Reload the page to see the current version.", "bad");
     else say(sentences(answer.problem, refused), "bad");
   });
 }
 
 for (const button of document.querySelectorAll("[data-delete]")) {
-  const { delete: url, noun } = button.dataset;
-  const question = `Delete this ${noun}? You can restore it from its history.`;
-  onConfirmation(button, question, "Delete", `delete this ${noun}, or all records that belong to it`, url, "DELETE", {});
+  const { delete: url, noun, children } = button.dataset;
+  const title = document.querySelector("h1").textContent;
+  const question = [`Delete the ${noun} “${title}”?`, children, "You can restore every deleted record."].filter(Boolean).join(" ");
+  onConfirmation(button, question, ["Delete", "Deleted."], `delete this ${noun}, or all records that belong to it`, url, "DELETE", {});
 }
 
 for (const button of document.querySelectorAll("[data-restore]")) {
   const { restore: url, noun, version } = button.dataset;
   const question = `Restore version ${version} of this ${noun}?`;
-  onConfirmation(button, question, "Restore", `restore this ${noun}`, url, "POST", { "Idempotency-Key": newKey() });
+  onConfirmation(button, question, ["Restore", "Restored."], `restore this ${noun}`, url, "POST", { "Idempotency-Key": newKey() });
 }
 
 for (const button of document.querySelectorAll("[data-detach]")) {
   const question = "Remove this file? Earlier versions keep it.";
-  onConfirmation(button, question, "Remove", "remove this file", button.dataset.detach, "DELETE", {});
+  onConfirmation(button, question, ["Remove", "Removed."], "remove this file", button.dataset.detach, "DELETE", {});
 }

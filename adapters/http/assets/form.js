@@ -1,7 +1,7 @@
 // The form of an item. It sends JSON under If-Match, so that concurrent changes are not overwritten. Errors are
 // shown at their fields. An untouched field is sent as it is stored.
 import { compact, members, shown } from "./json.js";
-import { pickedIn } from "./picker.js";
+import { isPicked, pickedIn } from "./picker.js";
 import { alone, newKey, parsed, say, saveMessage, send, sentences, visit } from "./request.js";
 
 const form = document.getElementById("item");
@@ -12,11 +12,16 @@ const conflict = document.getElementById("conflict");
 /** One key for the life of the form: a repeated request creates one item. */
 const key = newKey();
 
+/** The field for the item to which a new one belongs, if the address does not name it. */
+const owner = form.querySelector("[data-owner-of]");
+
 /** Members that someone else added while the form was open, as JSON by their names. */
 let added = new Map();
 
 /** The JSON with which the whole item began to be edited. */
 let begun = "";
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const isJson = () => form.elements.mode?.value === "json";
 const controlOf = (field) => field.querySelector("textarea, input:not(.name)");
@@ -45,7 +50,7 @@ function encoded(field) {
 function typed() {
   const found = new Map(added);
   for (const field of allFields()) {
-    const value = encoded(field);
+    const value = field === owner ? "" : encoded(field);
     if (value) found.set(nameOf(field), value);
   }
   return found;
@@ -53,6 +58,12 @@ function typed() {
 
 function object(found) {
   return `{${[...found].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+}
+
+/** The address of the request. An item belongs to its chosen owner. */
+function address() {
+  const { picked } = owner && controlOf(owner).value ? controlOf(owner).dataset : {};
+  return picked === undefined ? form.dataset.api : owner.dataset.ownerOf.replace(/:[a-z_]+/, picked);
 }
 
 const written = () => isJson() ? whole.value : object(typed());
@@ -124,19 +135,31 @@ function showErrors(problem) {
   form.querySelector("[aria-invalid]")?.focus();
 }
 
-/** Requests the name of a field that was added without one. */
-function namesAreMissing() {
+/** The error of a field that cannot be sent. */
+function mistake(field) {
+  const control = controlOf(field);
+  if (field.dataset.touched === undefined || control.value.trim() === "") return "";
+  if (field.dataset.member === undefined && !nameOf(field)) return "Enter a name for this field.";
+  const picker = field.querySelector(".picker");
+  if (picker && !isPicked(control) && !UUID.test(control.value)) return `Choose a ${picker.dataset.noun} from the list, or clear this field.`;
+  if (field.dataset.control !== "json") return "";
+  try { JSON.parse(control.value); return ""; } catch { return "This is not valid JSON. Check its brackets, quotation marks and commas."; }
+}
+
+/** Shows the errors of fields that cannot be sent. */
+function hasMistakes() {
   clearErrors();
-  const nameless = isJson() ? [] : allFields().filter((field) => field.dataset.member === undefined && !nameOf(field) && encoded(field));
-  for (const field of nameless) showError(field, "Enter a name for this field.");
-  if (nameless.length > 0) say(linksToErrors(), "bad");
-  return nameless.length > 0;
+  const found = (isJson() ? [] : allFields()).filter(mistake);
+  for (const field of found) showError(field, mistake(field));
+  if (found.length > 0) say(linksToErrors(), "bad");
+  form.querySelector("[aria-invalid]")?.focus();
+  return found.length > 0;
 }
 
 async function save() {
-  if (namesAreMissing()) return;
-  const { after, api, method, pages, tag } = form.dataset;
-  const answer = await send(api, method, method === "PUT" ? { "If-Match": tag } : { "Idempotency-Key": key }, written());
+  if (hasMistakes()) return;
+  const { after, method, pages, tag } = form.dataset;
+  const answer = await send(address(), method, method === "PUT" ? { "If-Match": tag } : { "Idempotency-Key": key }, written());
   if (answer.ok) {
     isChanged = false;
     forget();
@@ -151,9 +174,9 @@ async function save() {
 const warningsOf = (answer) => (parsed(answer.text)?._meta?.warnings ?? []).map((warning) => warning.message ?? warning.detail).join(" ");
 
 async function check() {
-  if (namesAreMissing()) return;
-  const { api, method, tag } = form.dataset;
-  const answer = await send(`${api}?dry_run=true`, method, method === "PUT" ? { "If-Match": tag } : {}, written());
+  if (hasMistakes()) return;
+  const { method, tag } = form.dataset;
+  const answer = await send(`${address()}?dry_run=true`, method, method === "PUT" ? { "If-Match": tag } : {}, written());
   if (answer.status === 412) { await showConflict(); return; }
   if (!answer.ok) { showErrors(answer.problem); return; }
   const warnings = warningsOf(answer);
@@ -201,7 +224,9 @@ function follow(theirs) {
   for (const field of allFields()) {
     const name = nameOf(field);
     added.delete(name);
-    if (field.dataset.touched === undefined) field.dataset.stored = theirs.get(name) ?? "";
+    if (field.dataset.touched !== undefined || field.dataset.stored === (theirs.get(name) ?? "")) continue;
+    field.dataset.stored = theirs.get(name) ?? "";
+    if (!field.querySelector(".picker")) controlOf(field).value = theirs.has(name) ? shown(theirs.get(name)) : "";
   }
 }
 
@@ -352,10 +377,15 @@ function changed() {
   draftTimer = setTimeout(keepDraft, PAUSE_OF_DRAFTS);
 }
 
-/** Warns of a value that is not among the choices of its field. */
+/** Takes the value of a typed label, and warns of a value that is not among the choices of its field, or not written like the example. */
 function warnOfUnusual(field) {
   const [control, note] = [controlOf(field), field.querySelector(".unusual")];
-  if (note) note.hidden = control.value === "" || [...control.list.options].some((option) => option.value === control.value);
+  if (!note) return;
+  const text = control.value.trim().toLowerCase();
+  const choices = [...control.list?.options ?? []];
+  const choice = choices.find(({ value }) => value === control.value) ?? choices.find(({ value, label }) => [value, label].some((known) => known.toLowerCase() === text));
+  if (choice) control.value = choice.value;
+  note.hidden = control.value === "" || (control.list ? choice !== undefined : !control.validity.patternMismatch);
 }
 
 touchWhatWasTyped();
@@ -365,6 +395,7 @@ form.addEventListener("input", (event) => {
   if (field && event.target === controlOf(field)) {
     field.dataset.touched = "";
     clearError(field);
+    if (field.querySelector(".unusual:not([hidden])")) warnOfUnusual(field);
   }
   changed();
 });
@@ -379,6 +410,11 @@ document.addEventListener("keydown", (event) => {
   form.requestSubmit();
 });
 addEventListener("beforeunload", (event) => { if (isChanged) event.preventDefault(); });
+addEventListener("pagehide", () => { if (isChanged) keepDraft(); });
+document.getElementById("cancel").addEventListener("click", (event) => {
+  if (isChanged && !confirm("Discard your changes?")) event.preventDefault();
+  else { isChanged = false; forget(); }
+});
 document.getElementById("take-theirs").addEventListener("click", () => {
   isChanged = false;
   forget();

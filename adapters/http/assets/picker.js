@@ -3,11 +3,11 @@
 const PAUSE = 200;
 const MOST = 8;
 
+/** True if an item of the list is chosen, and the text was not changed since. */
+export const isPicked = ({ dataset: { picked, pickedTitle }, value }) => picked !== undefined && value === pickedTitle;
+
 /** The JSON string of the chosen id, or of the typed text. */
-export function pickedIn(control) {
-  const { picked, pickedTitle } = control.dataset;
-  return JSON.stringify(picked !== undefined && control.value === pickedTitle ? picked : control.value);
-}
+export const pickedIn = (control) => JSON.stringify(isPicked(control) ? control.dataset.picked : control.value);
 
 /** The words of a title as a query: the last one may be unfinished. */
 function query(text) {
@@ -39,9 +39,7 @@ function enhance(picker) {
     control.removeAttribute("aria-activedescendant");
   };
   const say = () => {
-    const { picked, pickedTitle } = control.dataset;
-    const isLinked = picked !== undefined && control.value === pickedTitle;
-    hint.textContent = control.value && !isLinked ? `No ${noun} is chosen: pick one from the list to link to it.` : "";
+    hint.textContent = control.value && !isPicked(control) ? `No ${noun} is chosen: pick one from the list to link to it.` : "";
   };
   const choose = ({ id, title }) => {
     Object.assign(control.dataset, { picked: id, pickedTitle: title });

@@ -16,14 +16,14 @@ pub(super) const PROPOSED_PROGRAMS: &[KnownMember] = &[
     member("summary", "Summary", "Summary of the programme.", r#""Halving postharvest loss of five highland vegetables.""#),
     member("start_date", "Start date", "Start date, `YYYY-MM-DD`.", r#""2026-01-01""#),
     member("duration_months", "Duration in months", "Duration in months.", "36"),
-    member("budget_total", "Total budget", "Total budget: a decimal string followed by the ISO 4217 currency.", r#""24500000.00 PHP""#),
+    member("budget_total", "Total budget", "Total budget with its currency (ISO 4217), such as `24500000.00 PHP`.", r#""24500000.00 PHP""#),
 ];
 
 pub(super) const GAD_SCORES: &[KnownMember] = &[
     member("proposal_id", "Proposal", "Scored proposal.", PROPOSAL),
     member("stage", "Stage", "Stage of the project at scoring.", r#""proposal""#),
     member("checklist", "Checklist", "Checklist used.", r#""HGDG generic checklist""#),
-    member("elements", "Scores of the elements", "Score of each element.", r#"[{"no":"1.1","score":"0.67"},{"no":"2.1","score":"1.00"}]"#),
+    member("elements", "Scores of the elements", "Score of each element, as a list.", r#"[{"no":"1.1","score":"0.67"},{"no":"2.1","score":"1.00"}]"#),
     member("total_score", "Total score", "Total score, 0 to 20 with two decimals.", r#""12.67""#),
     member("rating", "Rating", "Rating for the total score.", r#""gender-sensitive""#),
     member("evaluator_id", "Evaluator", "Evaluator.", r#""E-0041""#),
@@ -58,7 +58,7 @@ pub(super) const LIBRARY: &[KnownMember] = &[
     member("cost_type", "Cost type", "Direct or indirect cost.", r#""direct""#),
     member("year_no", "Project year", "Project year.", "1"),
     member("quantity", "Quantity", "Quantity.", "120"),
-    member("amount", "Amount", "Amount: a decimal string followed by the ISO 4217 currency.", r#""84000.00 PHP""#),
+    member("amount", "Amount", "Amount with its currency (ISO 4217), such as `84000.00 PHP`.", r#""84000.00 PHP""#),
     member("fund_source", "Source of funds", "Source of funds.", r#""grant""#),
 ];
 
@@ -66,7 +66,7 @@ pub(super) const CASH_PROGRAM: &[KnownMember] = &[
     member("proposal_id", "Proposal", "Proposal of the cash programme.", PROPOSAL),
     member("year", "Year", "Calendar year.", "2026"),
     member("expense_object", "Expense object", "Expense object.", r#""Travelling Expenses""#),
-    member("jan_amount", "January", "Amount in January as a decimal string. The other months use the same format.", r#""12500.00""#),
+    member("jan_amount", "January", "Amount in January with two decimals, such as `12500.00`.", r#""12500.00""#),
     member("feb_amount", "February", "Amount in February.", r#""12500.00""#),
     member("mar_amount", "March", "Amount in March.", r#""20000.00""#),
     member("apr_amount", "April", "Amount in April.", r#""0.00""#),
@@ -82,9 +82,9 @@ pub(super) const CASH_PROGRAM: &[KnownMember] = &[
 
 pub(super) const STATUS: &[KnownMember] = &[
     member("subject", "Subject", "Subject of the message: the identifier of a proposal, programme or score sheet.", PROPOSAL),
-    member("message", "Message", "Message text.", r#""Forwarded to the technical panel.""#),
+    member("message", "Message", "Message.", r#""Forwarded to the technical panel.""#),
     member("user", "User", "User who recorded the message.", r#""secretariat""#),
-    member("timestamp", "Time", "Time of the event (RFC 3339).", r#""2026-02-16T09:30:00+08:00""#),
+    member("timestamp", "Time", "Time of the event (RFC 3339), such as `2026-02-16T09:30:00+08:00`.", r#""2026-02-16T09:30:00+08:00""#),
     member("from_code", "Previous status", "Previous status code.", r#""submitted""#),
     member("to_code", "New status", "New status code.", r#""in_review""#),
 ];

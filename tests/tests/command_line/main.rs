@@ -369,6 +369,18 @@ fn demonstration_items_are_loaded_once() {
     }
 }
 
+/// In the order in which `seed` counts them.
+const SEEDED: [&str; 8] = [
+    "/v1/proposals",
+    "/lib",
+    "/v1/proposedprograms",
+    "/v1/statuses",
+    "/v1/files",
+    "/v1/gadscores",
+    "/status",
+    "/v1/cashprogram",
+];
+
 #[test]
 fn seeding_adds_the_number_each_time_to_a_migrated_store() {
     let folder = folder();
@@ -377,11 +389,13 @@ fn seeding_adds_the_number_each_time_to_a_migrated_store() {
         let arguments = ["seed", "--proposals", "50", "--library", "3", "--median-size", "4KiB"];
         let (code, out, error) = result(&mut command(&folder, &arguments));
         assert_eq!((code, out.lines().count()), (Some(0), 1), "{out}{error}");
-        let stored = "stored 50 proposals, 150 library items and 1 programmes in ";
+        let stored = "stored 50 proposals, 150 library items, 1 programmes, 5 status codes, 50 files, \
+                      50 score sheets, 50 status messages, 50 cash programmes in ";
         assert!(out.starts_with(stored), "{out}");
     }
     let running = Running::start(&folder, &["--migrate", "never"]);
-    assert_eq!(["/v1/proposals", "/lib"].map(|path| running.total_items(path)), [100, 300]);
+    let totals = SEEDED.map(|path| running.total_items(path));
+    assert_eq!(totals, [100, 300, 2, 10, 100, 100, 100, 100]);
     let page = running.ask("GET", "/v1/proposals?page_size=100&embed=program", "");
     let proposals = page["_embedded"]["proposals"].as_array().unwrap();
     let programs = proposals.iter().map(|proposal| &proposal["_embedded"]["program"]["title"]);
@@ -401,6 +415,5 @@ fn a_signal_ends_seeding_with_the_number_of_stored_items() {
     let (_, stored) = said.split_once("SIGINT; ").unwrap();
     let stored: Vec<u64> = stored.split(' ').filter_map(|word| word.parse().ok()).collect();
     let running = Running::start(&folder, &["--migrate", "never"]);
-    let paths = ["/v1/proposals", "/lib", "/v1/proposedprograms"];
-    assert_eq!(stored, paths.map(|path| running.total_items(path)));
+    assert_eq!(stored, SEEDED.map(|path| running.total_items(path)));
 }

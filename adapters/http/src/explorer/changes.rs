@@ -2,7 +2,7 @@
 
 use application::{Caller, CallerNames, ChangeAuthor, LoggedChange, SeenChange};
 use askama::Template;
-use domain::{Collection, Operation};
+use domain::{Collection, Operation, WriteOperation};
 use poem::Request;
 
 use super::Explorer;
@@ -60,7 +60,12 @@ pub fn change_row(
     let title = titles.of(change.collection, change.item);
     ChangeRow {
         time: reader.time(change.time),
-        operation: change.kind.change_name(),
+        operation: match change.kind {
+            WriteOperation::Replace | WriteOperation::Patch => "changed",
+            WriteOperation::Attach => "file added",
+            WriteOperation::Detach => "file removed",
+            kind => kind.change_name(),
+        },
         group: reader.group(change.collection).to_owned(),
         item: title.map_or_else(|| change.item.to_string(), str::to_owned),
         href: None,

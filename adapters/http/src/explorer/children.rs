@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use application::query::{Comparison, Condition, Filter, Operand, Subject, Total};
-use application::{Caller, Listing, PageRequest};
+use application::query::{Comparison, Condition, Filter, Operand, SortKey, Subject, Total};
+use application::{Caller, ListedItem, Listing, PageRequest};
 use domain::{Collection, Content, Item, ItemId, Operation, Value};
 use jiff::Timestamp;
 
@@ -18,6 +18,11 @@ use crate::time::TIME;
 
 /// The rows of a table; its link leads to all.
 const MOST_ROWS: u64 = 10;
+
+/// The status codes that a page looks up.
+const MOST_CODES: u64 = 50;
+
+const TO_CODE: &str = "to_code";
 
 pub struct ChildTable {
     pub anchor: &'static str,
@@ -63,6 +68,55 @@ impl Explorer {
             }
         }
         Ok(tables)
+    }
+
+    /// The latest status code of an item, as its label, with the address of its message.
+    pub(super) async fn status(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        id: ItemId,
+    ) -> Result<Option<Cell>> {
+        let messages = Collection::known("status");
+        let about = collection.dependents().find(|(of, _)| *of == messages);
+        let Some(member) = about.and_then(|(_, member)| member) else { return Ok(None) };
+        if !self.may(caller, messages, Operation::Read) {
+            return Ok(None);
+        }
+        let mut request = PageRequest::plain(1, MOST_ROWS);
+        request.view.fields = Some([TO_CODE.into()].into());
+        request.selection.filters.push(named(member, id));
+        request.order.push(SortKey { subject: Subject::Id, descending: true });
+        request.is_counted = false;
+        let latest = self.service(GroupSpec::of(messages))?.list(caller, None, &request).await?;
+        let code = latest.items().iter().find_map(|listed| {
+            let item = &listed.shown.item;
+            let code = Value::from_encoded(&item.members).member(TO_CODE)?.as_string()?;
+            Some((code.into_owned(), self.links.item(messages, item.id)))
+        });
+        let Some((code, href)) = code else { return Ok(None) };
+        let codes = self.status_codes(caller).await?;
+        let label = codes.into_iter().find(|(known, _)| *known == code).map(|(_, label)| label);
+        Ok(Some(Cell { text: label.unwrap_or(code), href: Some(href) }))
+    }
+
+    /// Codes with their labels.
+    pub(super) async fn status_codes(&self, caller: &Caller) -> Result<Vec<(String, String)>> {
+        let codes = Collection::known("statuses");
+        if !self.may(caller, codes, Operation::Read) {
+            return Ok(Vec::new());
+        }
+        let mut request = PageRequest::plain(1, MOST_CODES);
+        request.view.fields = Some(["code", "label"].map(Arc::from).into());
+        request.is_counted = false;
+        let listing = self.service(GroupSpec::of(codes))?.list(caller, None, &request).await?;
+        let pair = |listed: &ListedItem| {
+            let members = Value::from_encoded(&listed.shown.item.members);
+            let text = |name| Some(members.member(name)?.as_string()?.into_owned());
+            let code: String = text("code")?;
+            Some((code.clone(), text("label").unwrap_or(code)))
+        };
+        Ok(listing.items().iter().filter_map(pair).collect())
     }
 
     async fn child_table(

@@ -116,9 +116,7 @@ impl Explorer {
         let parent = parent.transpose()?;
         let id = parent.map(|(_, id)| id);
         let mut query = CollectionQuery::read(group, raw, id)?;
-        let chosen = query.request.view.fields.clone();
-        let names =
-            chosen.unwrap_or_else(|| group.columns.iter().map(|name| Arc::from(*name)).collect());
+        let names = columns(group, query.request.view.fields.as_deref());
         query.request.view.fields = Some(Arc::clone(&names));
         query.request.view.embed.clear();
         let service = self.service(group)?;
@@ -210,6 +208,16 @@ impl Explorer {
         };
         listing.items().iter().map(row).collect()
     }
+}
+
+/// The chosen columns. The title is always the first one.
+fn columns(group: Group, chosen: Option<&[Arc<str>]>) -> Arc<[Arc<str>]> {
+    let Some(chosen) = chosen else {
+        return group.columns.iter().map(|name| Arc::from(*name)).collect();
+    };
+    let title: Arc<str> = group.columns[0].into();
+    let others = chosen.iter().filter(|name| **name != title).cloned();
+    std::iter::once(Arc::clone(&title)).chain(others).collect()
 }
 
 fn members(

@@ -1,6 +1,6 @@
 //! The forms that create or change an item. Without a script they are read-only.
 
-use application::{EditableMembers, View};
+use application::{Caller, EditableMembers, View};
 use askama::Template;
 use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
@@ -13,7 +13,7 @@ use super::page::{Layout, render};
 use super::reader::Reader;
 use super::titles::referenced;
 use super::{Explorer, target};
-use crate::groups::{Group, GroupSpec};
+use crate::groups::{GROUPS, Group, GroupSpec};
 use crate::problem::Result;
 use crate::query::{Parameters, query_of, refuse_parameters};
 use crate::request::caller::caller_of;
@@ -48,6 +48,10 @@ struct FormField {
     choices: Vec<(String, String)>,
     /// The group of the item that it names, and the title of that item.
     picked: Option<(Group, String)>,
+    /// The path of the items that belong to the chosen one. The field is not a member.
+    owner_of: Option<&'static str>,
+    /// An example, and a regular expression of values like it.
+    usual: Option<(String, String)>,
     is_required: bool,
     /// True if the caller may not change it.
     is_fixed: bool,
@@ -105,20 +109,27 @@ impl Explorer {
         let data = " -H 'Content-Type: application/json' -d '{…}'";
         let editable = self.service(group)?.editable(caller, Operation::Create, None).await?;
         let form = self.form(request, group, title, (&path, data), (&members, &editable)).await?;
+        let owner = self.owner(caller, group, &form.layout.reader);
         let titles = self.titles(caller, parent).await?;
         let parent = parent.map(|(of, id)| {
             let title = titles.of(of, id).unwrap_or(GroupSpec::of(of).noun());
             (title.to_owned(), self.links.item(of, id))
         });
         let back = parent.as_ref().map(|(_, href)| href.clone());
-        let after = back.as_ref().map(|href| format!("{href}#{}", group.collection.name()));
+        // A file is uploaded on the page of its description.
+        let has_upload = group.collection.spec().holds_content && !group.is_nested();
+        let after = back.as_ref().filter(|_| !has_upload);
+        let after = after.map(|href| format!("{href}#{}", group.collection.name()));
         render(&FormPage {
             method: "POST",
             after: after.unwrap_or_default(),
             cancel: back.unwrap_or_else(|| self.links.collection(group.collection)),
             parent,
             // The address fills these fields. They are not stored yet.
-            fields: form.fields.into_iter().map(FormField::unstored).collect(),
+            fields: owner
+                .into_iter()
+                .chain(form.fields.into_iter().map(FormField::unstored))
+                .collect(),
             ..form
         })
     }
@@ -141,6 +152,21 @@ impl Explorer {
         let form = self.form(request, group, title, (&path, ""), (&members, &editable)).await?;
         let own = self.links.item(group.collection, item.id);
         render(&FormPage { tag: self.tag(&shown), cancel: own, ..form })
+    }
+
+    /// The field for the item to which a new one may belong, if the address does not name it.
+    fn owner(&self, caller: &Caller, group: Group, reader: &Reader) -> Option<FormField> {
+        let nested = |other: &&GroupSpec| other.is_nested() && other.collection == group.collection;
+        let nested = GROUPS.iter().find(nested).filter(|_| !group.is_nested())?;
+        let of = nested.parent().filter(|of| self.may(caller, of.collection, Operation::Read))?;
+        let field = FormField::new(group, ("", ""), Control::Line, reader);
+        Some(FormField {
+            label: cells::capitalized(of.noun()),
+            help: format!("To which this {} belongs. It cannot be changed later.", group.noun()),
+            picked: Some((of, String::new())),
+            owner_of: Some(nested.path),
+            ..field
+        })
     }
 
     async fn form(
@@ -259,6 +285,8 @@ impl FormField {
             control,
             choices: Vec::new(),
             picked,
+            owner_of: None,
+            usual: None,
             is_required: false,
             is_fixed: false,
             value: String::new(),
@@ -282,7 +310,18 @@ impl FormField {
         let is_date = example.as_string().is_some_and(|text| text.parse::<Date>().is_ok());
         let usual = if is_date { Control::Date } else { Control::Line };
         let (control, _) = editable(example, usual);
-        Self::new(group, (member.name, member.description), control, reader)
+        let text = example.as_string().unwrap_or(example.encoded().into());
+        let usual = pattern_like(&text).map(|pattern| (text.into_owned(), pattern));
+        Self { usual, ..Self::new(group, (member.name, member.description), control, reader) }
+    }
+
+    /// The remark on an unusual value.
+    fn unusual(&self) -> Option<String> {
+        match &self.usual {
+            Some((example, _)) => Some(format!("This is usually written like {example}.")),
+            None if self.choices.is_empty() => None,
+            None => Some("This value is not among the usual ones.".to_owned()),
+        }
     }
 
     fn is_short(&self) -> bool {
@@ -317,6 +356,31 @@ fn editable(stored: Value<'_>, usual: Control) -> (Control, String) {
         }
         _ => json(),
     }
+}
+
+/// A regular expression (ECMAScript) for values like the example of a number, an amount or a time.
+fn pattern_like(example: &str) -> Option<String> {
+    let is_digit = |it: char| it.is_ascii_digit();
+    let is_like = |it: char| is_digit(it) || it.is_ascii_uppercase() || ".-:+ ".contains(it);
+    if !example.starts_with(is_digit) || !example.chars().all(is_like) {
+        return None;
+    }
+    if example.chars().all(is_digit) {
+        return Some(r"-?\d+(\.\d+)?".to_owned());
+    }
+    let classes = example.chars().map(|it| match it {
+        _ if is_digit(it) => r"\d+",
+        'A'..='Z' => "[A-Z]+",
+        '.' => r"\.",
+        '-' => "-",
+        ':' => ":",
+        '+' => r"(Z|[+\-]",
+        _ => " ",
+    });
+    let mut classes: Vec<_> = classes.collect();
+    classes.dedup();
+    let end = if example.contains('+') { ")" } else { "" };
+    Some(format!("-?{}{end}", classes.concat()))
 }
 
 /// Browsers remove line breaks from lines, and clear invalid dates.

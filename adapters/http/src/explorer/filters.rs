@@ -229,7 +229,7 @@ impl Explorer {
         })
     }
 
-    /// The agency's choices of a member, else its most frequent values.
+    /// The agency's choices of a member, else the known status codes or its most frequent values.
     pub(super) async fn choices(
         &self,
         caller: &Caller,
@@ -238,6 +238,9 @@ impl Explorer {
         reader: &Reader,
     ) -> Result<Vec<(String, String)>> {
         let own = reader.choices(group.collection, member);
+        if own.is_empty() && (group.name, member.ends_with("_code")) == ("status", true) {
+            return self.status_codes(caller).await;
+        }
         let mut counted = group.collection.spec().counted.iter();
         let is_counted = counted.any(|it| it.name == member && it.characters.is_none());
         if !own.is_empty() || !is_counted {

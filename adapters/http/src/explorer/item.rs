@@ -46,6 +46,8 @@ struct ItemPage<'a> {
     address: String,
     playground: String,
     dossier: Option<String>,
+    /// The present status of a proposal.
+    status: Option<Cell>,
     /// Short members, and texts.
     facts: Vec<ShownMember>,
     sections: Vec<ShownMember>,
@@ -128,6 +130,7 @@ impl Explorer {
             address: with_query(&format!("{}{own}", self.context.base_url.origin()), raw),
             playground: self.links.playground(collection, item.id),
             dossier: group.has_dossier().then(dossier),
+            status: self.status(caller, collection, item.id).await?.filter(|_| !is_past),
             facts,
             sections,
             content,

@@ -6,9 +6,10 @@ use std::time::Duration;
 use application::query::Total;
 use application::{Caller, PageRequest, ValueCount, ValueCounts};
 use askama::Template;
-use domain::{Collection, CountedMember, Operation, SummedMembers};
+use domain::{Collection, CountedMember, ItemId, Operation, SummedMembers};
 use jiff::civil::Date;
 use poem::Request;
+use serde_json::{Value, json};
 
 use super::cells::capitalized;
 use super::changes::ChangeRow;
@@ -17,7 +18,7 @@ use super::links::escaped;
 use super::page::{Layout, place_in_menu, render};
 use super::reader::{Reader, ShownTime};
 use super::{Deployment, ExploredGroup, Explorer};
-use crate::groups::Group;
+use crate::groups::{GROUPS, Group};
 use crate::links::CHANGE_STREAM;
 use crate::problem::Result;
 use crate::query::refuse_parameters;
@@ -49,6 +50,8 @@ struct OverviewPage<'a> {
     is_ready: bool,
     /// True if there are no items, and the caller may create some.
     is_empty: bool,
+    /// The examples of the documentation as JSON. `None` if the caller may not create them all.
+    examples: Option<String>,
 }
 
 impl Explorer {
@@ -80,6 +83,7 @@ impl Explorer {
             failed_files: self.deployment.failed_files(),
             rules: self.context.changing.catalog.list(caller).len(),
             is_empty: is_empty && self.may(caller, proposals, Operation::Create),
+            examples: self.examples(caller),
             is_ready: matches!(check, Ok(Ok(()))),
             layout,
         })
@@ -87,6 +91,26 @@ impl Explorer {
 
     fn readable(&self, caller: &Caller) -> impl Iterator<Item = &ExploredGroup> {
         self.groups.iter().filter(|known| self.may(caller, known.group.collection, Operation::Read))
+    }
+
+    /// A later example names earlier ones only.
+    fn examples(&self, caller: &Caller) -> Option<String> {
+        let may_create = |collection| self.may(caller, collection, Operation::Create);
+        if !Collection::all().all(may_create) {
+            return None;
+        }
+        let is_own = |group: &Group| group.is_nested() == group.collection.parent().is_some();
+        let mut groups: Vec<Group> = GROUPS.iter().filter(is_own).collect();
+        let is_named = |collection: Collection| collection.dependents().next().is_some();
+        groups.sort_by_key(|group| {
+            (!is_named(group.collection), group.collection.referenced().count())
+        });
+        let example = |group: Group| {
+            let parent = group.parent().and_then(|parent| ItemId::parse(parent.example_id));
+            let path = self.links.to(&group.collection_path(parent));
+            json!({ "path": path, "id": group.example_id, "body": group.example() })
+        };
+        Some(groups.into_iter().map(example).collect::<Value>().to_string())
     }
 
     async fn charts(

@@ -9,6 +9,12 @@ use jiff::ToSpan as _;
 use jiff::civil::date;
 use serde_json::{Value, json};
 
+const PROPOSALS_OF_A_PROGRAM: u64 = 50;
+const MOST_PROGRAMS: u64 = 1_000;
+
+/// Durations of proposals. A programme takes 60 months, and its proposals begin in the first 24.
+const MONTHS: [i32; 8] = [6, 12, 12, 18, 24, 24, 36, 36];
+
 const PROPOSALS_OF_A_RESEARCHER: u64 = 20;
 
 /// Standard deviation of the logarithm of the size. The 95th percentile is 1.645 of it above the
@@ -35,6 +41,14 @@ static WORDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
     words
 });
 
+/// Collections whose items name a proposal, with their kind of words and the naming member.
+pub const CHILDREN: [(&str, &str, &str); 4] = [
+    ("files", "file", "proposal_id"),
+    ("gadscores", "score", "proposal_id"),
+    ("status", "status", "subject"),
+    ("cashprogram", "cash", "proposal_id"),
+];
+
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
     pub seed: u64,
@@ -53,14 +67,43 @@ impl Recipe {
         study.item(kind)
     }
 
-    pub fn proposal(&self, number: u64, programs: &[ItemId]) -> Value {
+    pub fn programs(&self) -> u64 {
+        self.proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS)
+    }
+
+    /// Returns the status codes in the order of a proposal's life cycle.
+    pub fn status_codes() -> impl Iterator<Item = Value> {
+        WORDS["status_code"].iter().map(|code| serde_json::from_str(code).unwrap_or_default())
+    }
+
+    /// Makes an item that names the proposal in a member.
+    pub fn child(&self, number: u64, proposal: ItemId, (kind, member): (&str, &str)) -> Value {
+        let (mut study, _) = self.study_of_proposal(number);
+        let mut child = study.item(kind);
+        child[member] = json!(proposal.to_string());
+        child
+    }
+
+    /// Proposals of a programme begin in its first two years.
+    fn study_of_proposal(&self, number: u64) -> (Study, Option<u64>) {
         let mut study = self.study(number, 0);
+        let program = study.random.u64(..self.programs());
+        let program = study.happens(60).then_some(program);
+        if let Some(number) = program {
+            study.year = self.study(u64::MAX, number).year + study.random.i16(0..=1);
+        }
+        (study, program)
+    }
+
+    pub fn proposal(&self, number: u64, programs: &[ItemId]) -> Value {
+        let (mut study, program) = self.study_of_proposal(number);
         let (size, year) = (self.size(&mut study.random), study.year);
         let start = date(year, study.random.i8(1..=12), 1);
-        let months = study.random.choice([6, 12, 12, 18, 24, 24, 36, 48]).unwrap_or(12);
+        let months = study.random.choice(MONTHS).unwrap_or(12);
         let end = start.saturating_add(months.months()).saturating_sub(1.day());
         let (proposal_type, research_type) = study.word("type").split_once('/').unwrap_or_default();
-        let program = study.random.choice(programs).map(ItemId::to_string);
+        let program = program.and_then(|it| programs.get(usize::try_from(it).ok()?));
+        let program = program.map(ItemId::to_string);
         let objectives = [(); 3].map(|()| study.sentence("objective"));
         // Some forms have a line per objective, others one box for all.
         let objectives =
@@ -70,7 +113,7 @@ impl Recipe {
             ("end_date", 90, json!(end.to_string())),
             ("proposal_type", 100, json!(proposal_type)),
             ("research_type", 92, json!(research_type)),
-            ("program_id", if program.is_some() { 60 } else { 0 }, json!(program)),
+            ("program_id", if program.is_some() { 100 } else { 0 }, json!(program)),
             // The seed separates sets in one store.
             ("project_id", 100, json!(format!("PRJ-{year}-{}-{:07}", self.seed, number + 1))),
             ("project_title", 100, json!(study.title)),
@@ -196,8 +239,10 @@ mod tests {
 
     use domain::proposal::FIELDS;
     use domain::{Collection, ItemId, Members};
+    use jiff::ToSpan as _;
+    use jiff::civil::Date;
 
-    use super::{Recipe, Value};
+    use super::{CHILDREN, Recipe, Value};
 
     fn recipe(seed: u64, median_size: usize) -> Recipe {
         Recipe { seed, proposals: 400, median_size }
@@ -218,11 +263,14 @@ mod tests {
             let proposal = recipe.proposal(seed, &programs());
             Collection::known("proposals").judge(None, members(&proposal)).unwrap();
             let mut strings: Vec<_> = proposal.as_object().unwrap().values().cloned().collect();
-            let others = [
+            let own = [
                 ("proposedprograms", recipe.program(seed)),
                 ("lib", recipe.library_item(seed, seed)),
             ];
-            for (collection, item) in others {
+            let [id] = programs();
+            let child = |(name, kind, member)| (name, recipe.child(seed, id, (kind, member)));
+            let codes = Recipe::status_codes().map(|code| ("statuses", code));
+            for (collection, item) in own.into_iter().chain(CHILDREN.map(child)).chain(codes) {
                 Collection::known(collection).judge(None, members(&item)).unwrap();
                 strings.extend(item.as_object().unwrap().values().cloned());
             }
@@ -239,6 +287,27 @@ mod tests {
             .map(|(name, _)| name)
             .collect();
         assert_eq!(found, FIELDS.iter().map(|field| field.name.to_owned()).collect());
+    }
+
+    #[test]
+    fn proposals_are_inside_the_dates_of_their_programme() {
+        let recipe = recipe(1, 1 << 10);
+        let ids: Vec<_> = (0..recipe.programs())
+            .map(|number| ItemId::parse(&format!("01890a5d-ac96-774b-bcce-{number:012}")).unwrap())
+            .collect();
+        let date = |value: &Value| value.as_str().map(|text| text.parse::<Date>().unwrap());
+        let mut compared = 0;
+        for proposal in (0..400).map(|number| recipe.proposal(number, &ids)) {
+            let named = |id: &ItemId| proposal["program_id"] == id.to_string();
+            let Some(number) = ids.iter().position(named) else { continue };
+            let start = date(&recipe.program(number as u64)["start_date"]).unwrap();
+            let inside = start..start.saturating_add(60.months());
+            for date in ["start_date", "end_date"].iter().filter_map(|name| date(&proposal[name])) {
+                assert!(inside.contains(&date), "{proposal}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 300, "{compared}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use application::{Caller, ResourceLimits, ResourceService, WriteOptions};
 use domain::{Collection, ItemId, Members};
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use indicatif::ProgressBar;
 use jiff::SignedDuration;
@@ -24,26 +25,32 @@ use crate::commands::joined;
 use crate::commands::options::SeedOptions;
 use crate::commands::progress::ProgressMeter;
 use crate::{close, connect, open_rules, ports};
-use items::Recipe;
+use items::{CHILDREN, Recipe};
 
 /// Concurrent writes: enough for group commit, few enough for short waits.
 const IN_FLIGHT: usize = 64;
 
-const PROPOSALS_OF_A_PROGRAM: u64 = 50;
-const MOST_PROGRAMS: u64 = 1_000;
-
-const COLLECTIONS: [&str; 3] = ["proposedprograms", "proposals", "lib"];
-const PROGRAM: usize = 0;
-const PROPOSAL: usize = 1;
-const LIBRARY_ITEM: usize = 2;
+/// Collections, and their items in the final line.
+const COLLECTIONS: [(&str, &str); 8] = [
+    ("proposals", "proposals"),
+    ("lib", "library items"),
+    ("proposedprograms", "programmes"),
+    ("statuses", "status codes"),
+    ("files", "files"),
+    ("gadscores", "score sheets"),
+    ("status", "status messages"),
+    ("cashprogram", "cash programmes"),
+];
 
 const BAR: &str =
     "{bar:32} {percent:>3} %  {human_pos} of {human_len} items, {rate} a second, {eta} left";
 
 pub async fn run(options: &SeedOptions) -> Result<()> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
-    let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
-    let total = programs + proposals * (1 + library);
+    let recipe = Recipe { seed, proposals, median_size };
+    let children = library + CHILDREN.len() as u64;
+    let codes = Recipe::status_codes().count() as u64;
+    let total = codes + recipe.programs() + proposals * (1 + children);
     let mut meter = ProgressMeter::start(Some(total), BAR, "storing test data")?;
     let open = async {
         let store = connect(&options.database).await?;
@@ -53,7 +60,6 @@ pub async fn run(options: &SeedOptions) -> Result<()> {
     // Only the rules written in Rust apply.
     let ports = ports(&store, open_rules(None)?, Arc::new(SystemClock::default()));
     tracing::info!(proposals, library_items_of_each = library, seed, "adding test data");
-    let recipe = Recipe { seed, proposals, median_size };
     // The limits concern patches and repeated requests, which do not occur here.
     let limits = ResourceLimits {
         largest: usize::MAX,
@@ -61,10 +67,10 @@ pub async fn run(options: &SeedOptions) -> Result<()> {
         content_per_proposal: None,
     };
     let use_cases =
-        COLLECTIONS.map(|name| ResourceService::new(Collection::known(name), &ports, limits));
+        COLLECTIONS.map(|(name, _)| ResourceService::new(Collection::known(name), &ports, limits));
     let (stored, halted, bar) = (Default::default(), OnceLock::new(), meter.bar.clone());
     let load = Arc::new(Load { recipe, use_cases, stored, bar, halted });
-    let mut work = pin!(load.store_all(programs, library));
+    let mut work = pin!(load.store_all(library));
     loop {
         tokio::select! {
             () = &mut work => break,
@@ -79,10 +85,10 @@ pub async fn run(options: &SeedOptions) -> Result<()> {
         tracing::warn!("the full-text index is behind; it catches up when the service starts");
     }
     close(store).await;
-    let [programs, proposals, library] =
-        load.stored.each_ref().map(|count| count.load(Ordering::Relaxed));
-    let stored =
-        format!("{proposals} proposals, {library} library items and {programs} programmes");
+    let counts = COLLECTIONS.iter().zip(&load.stored);
+    let counts =
+        counts.map(|((_, items), count)| format!("{} {items}", count.load(Ordering::Relaxed)));
+    let stored = counts.collect::<Vec<_>>().join(", ");
     match load.halted.get() {
         Some(cause) => Err(CommandError::Failed(format!("{cause} {stored} were stored"))),
         None => crate::commands::print(&format!(
@@ -102,12 +108,16 @@ struct Load {
 }
 
 impl Load {
-    /// Stores programmes first, since proposals may refer to them, and each proposal before its
-    /// library.
-    async fn store_all(self: &Arc<Self>, programs: u64, library: u64) {
+    /// Stores status codes and programmes first, since proposals may refer to them, and each
+    /// proposal before its children.
+    async fn store_all(self: &Arc<Self>, library: u64) {
+        let codes = Recipe::status_codes().map(|code| self.store("statuses", None, move |_| code));
+        stream::iter(codes).buffered(IN_FLIGHT).for_each(|_| ready(())).await;
         let programs: Vec<_> = self
-            .numbers(0..programs)
-            .map(|number| self.store(PROGRAM, None, move |recipe| recipe.program(number)))
+            .numbers(0..self.recipe.programs())
+            .map(|number| {
+                self.store("proposedprograms", None, move |recipe| recipe.program(number))
+            })
             .buffered(IN_FLIGHT)
             .filter_map(ready)
             .collect()
@@ -117,20 +127,30 @@ impl Load {
             .map(|number| {
                 let programs = Arc::clone(&programs);
                 let make = move |recipe: &Recipe| recipe.proposal(number, &programs);
-                let proposal = self.store(PROPOSAL, None, make);
+                let proposal = self.store("proposals", None, make);
                 async move { Some((number, proposal.await?)) }
             })
             .buffer_unordered(IN_FLIGHT)
             .filter_map(ready)
-            .flat_map(|(proposal, parent)| {
-                self.numbers(0..library).map(move |number| {
-                    let make = move |recipe: &Recipe| recipe.library_item(proposal, number);
-                    self.store(LIBRARY_ITEM, Some(parent), make)
-                })
-            })
+            .flat_map(|(proposal, id)| self.children(proposal, id, library))
             .buffer_unordered(IN_FLIGHT)
             .for_each(|_| ready(()))
             .await;
+    }
+
+    fn children(
+        self: &Arc<Self>,
+        proposal: u64,
+        id: ItemId,
+        library: u64,
+    ) -> impl Stream<Item = BoxFuture<'static, Option<ItemId>>> {
+        let others = CHILDREN.map(|(collection, kind, member)| {
+            self.store(collection, None, move |recipe| recipe.child(proposal, id, (kind, member)))
+        });
+        let items = self.numbers(0..library).map(move |number| {
+            self.store("lib", Some(id), move |recipe| recipe.library_item(proposal, number))
+        });
+        stream::iter(others).chain(items)
     }
 
     fn numbers(&self, numbers: Range<u64>) -> impl Stream<Item = u64> {
@@ -139,11 +159,12 @@ impl Load {
 
     fn store(
         self: &Arc<Self>,
-        kind: usize,
+        collection: &'static str,
         parent: Option<ItemId>,
         make: impl FnOnce(&Recipe) -> Value + Send + 'static,
-    ) -> impl Future<Output = Option<ItemId>> {
+    ) -> BoxFuture<'static, Option<ItemId>> {
         let load = Arc::clone(self);
+        let kind = COLLECTIONS.iter().position(|(name, _)| *name == collection).unwrap_or_default();
         let task = tokio::spawn(async move {
             let members = Members::read(make(&load.recipe).to_string().as_bytes());
             let members = members.ok().flatten().expect("a test item is an object");
@@ -160,7 +181,7 @@ impl Load {
                 }
             }
         });
-        joined(task)
+        Box::pin(joined(task))
     }
 
     fn halt(&self, cause: String) -> bool {
