@@ -1,6 +1,6 @@
 // The form of an item. It sends JSON under If-Match, so that concurrent changes are not overwritten. Errors are
 // shown at their fields. An untouched field is sent as it is stored.
-import { compact, members, shown } from "./json.js";
+import { compact, members, parts, shown } from "./json.js";
 import { isPicked, pickedIn } from "./picker.js";
 import { alone, newKey, parsed, say, saveMessage, send, sentences, visit } from "./request.js";
 
@@ -219,14 +219,20 @@ async function showConflict() {
   document.getElementById("conflict-title").focus();
 }
 
+/** JSON as the control of a field shows it. */
+function inControl(field, json) {
+  return field.dataset.control === "list" && json.startsWith("[") ? parts(json).map(shown).join("\n") : shown(json);
+}
+
 function follow(theirs) {
   added = new Map(theirs);
   for (const field of allFields()) {
     const name = nameOf(field);
     added.delete(name);
-    if (field.dataset.touched !== undefined || field.dataset.stored === (theirs.get(name) ?? "")) continue;
-    field.dataset.stored = theirs.get(name) ?? "";
-    if (!field.querySelector(".picker")) controlOf(field).value = theirs.has(name) ? shown(theirs.get(name)) : "";
+    const value = theirs.get(name) ?? "";
+    if (field.dataset.touched !== undefined || compact(value) === compact(field.dataset.stored)) continue;
+    field.dataset.stored = value;
+    controlOf(field).value = inControl(field, value);
   }
 }
 
@@ -252,7 +258,7 @@ function comparison(name, values, number) {
       if (index === 0) field.dataset.stored = value ?? "";
       // A control may not give back their value: it is sent as it is stored.
       control.readOnly = index === 0;
-      control.value = index === 1 ? mine.text : value === undefined ? "" : shown(value);
+      control.value = index === 1 ? mine.text : inControl(field, value ?? "");
     };
     label.append(radio, [" Take theirs", " Keep mine"][index]);
     cell.append(document.createElement("br"), label);

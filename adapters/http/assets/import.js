@@ -91,6 +91,7 @@ async function run(isDryRun) {
   }
   const isAnything = result.created + result.replaced > 0;
   store.hidden = !isDryRun || !isAnything;
+  if (!isDryRun) form.elements.file.focus();
   const message = isDryRun ? `Not imported yet. ${counts(result, "would be ")}` : `Imported: ${counts(result, "")}`;
   say(message, result.refused > 0 ? "warn" : "good");
 }

@@ -63,14 +63,16 @@ export function sentences(problem, action, errors = problem.errors ?? []) {
   return errors.map((error) => error.detail).join(" ") || (problem.detail ?? problem.title);
 }
 
-/** Does something once at a time: the buttons wait for its end. */
+/** Does something once at a time: the buttons wait for its end. A button that loses the focus because it waits gets it back. */
 export async function alone(work) {
+  const focused = document.activeElement;
   const buttons = [...document.querySelectorAll("main button:not(:disabled)")];
   for (const button of buttons) button.disabled = true;
   try {
     return await work();
   } finally {
     for (const button of buttons) button.disabled = false;
+    if (document.activeElement === document.body) focused.focus();
   }
 }
 
