@@ -1,4 +1,5 @@
 // Debian's Chromium, as every test here starts it.
+import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
 export const launch = () => chromium.launch({
@@ -32,3 +33,17 @@ export const late = (page) => page.route(/form[^/]*\.js/, async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 1000));
     await route.continue();
 });
+
+/** Sends JSON to the interface for programs. */
+export const jsonApi = (baseUrl) => async (method, path, body, headers = {}) => {
+    const sent = { method, headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) };
+    const response = await fetch(`${baseUrl}${path}`, sent);
+    assert(response.ok, `${method} ${path}: ${response.status}`);
+    return response.status === 204 ? null : response.json();
+};
+
+export async function savedBytes(download) {
+    const parts = [];
+    for await (const part of await download.createReadStream()) parts.push(part);
+    return Buffer.concat(parts);
+}

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { requireAccessible, requireFitting, SCHEMES, SIZES } from "./accessible.mjs";
-import { launch, watch } from "./chromium.mjs";
+import { launch, savedBytes, watch } from "./chromium.mjs";
 
 const [baseUrl, folder] = process.argv.slice(2);
 const browser = await launch();
@@ -42,12 +42,6 @@ async function open(path, rate, options = {}) {
 const choose = (page, name, mimeType, buffer) => page.locator("#chosen").setInputFiles({ name, mimeType, buffer });
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 const outcome = (page) => page.locator("#outcome");
-
-async function savedBytes(download) {
-    const parts = [];
-    for await (const part of await download.createReadStream()) parts.push(part);
-    return Buffer.concat(parts);
-}
 
 /** Uploads, downloads, replaces and removes a file. */
 async function story() {

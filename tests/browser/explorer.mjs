@@ -4,17 +4,11 @@
 //     node explorer.mjs BASE_URL FOLDER_FOR_SCREENSHOTS
 import assert from "node:assert/strict";
 import { requireAccessible, requireFitting, SCHEMES, SIZES } from "./accessible.mjs";
-import { late, launch, watch } from "./chromium.mjs";
+import { jsonApi, late, launch, watch } from "./chromium.mjs";
 
 const [baseUrl, folder] = process.argv.slice(2);
 const browser = await launch();
-
-/** Sends JSON to the interface for programs. */
-async function api(method, path, body, headers = {}) {
-    const response = await fetch(`${baseUrl}${path}`, { method, headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) });
-    assert(response.ok, `${method} ${path}: ${response.status}`);
-    return response.status === 204 ? null : response.json();
-}
+const api = jsonApi(baseUrl);
 
 async function everyPage(paths) {
     for (const viewport of SIZES) {
