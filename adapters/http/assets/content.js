@@ -1,5 +1,5 @@
 // The upload of a file. A condition on the file that the page shows prevents that the file of somebody else is overwritten.
-import { alone, say, saveMessage, send, sentences, visit } from "./request.js";
+import { alone, saveMessage, say, send, sentences, visit } from "./request.js";
 
 const form = document.getElementById("upload");
 const place = document.getElementById("progress");
@@ -69,7 +69,10 @@ async function run() {
   say("", "");
   const stop = new AbortController();
   const answer = await upload(file, stop);
-  if (answer.ok) { saveMessage("Uploaded.", "good"); visit(location.href); }
+  if (answer.ok) {
+    saveMessage("The file is stored.", "good");
+    visit(location.href);
+  }
   else if (stop.signal.aborted) say("Upload cancelled. The file was not stored.", "warn");
   else if (answer.status === 412) say("Someone else changed the file in the meantime, and yours was not stored. Reload the page to see the current one.", "bad");
   else say(sentences(answer.problem, "upload a file here"), "bad");
