@@ -38,9 +38,14 @@ export class Person {
         return counted;
     }
 
-    async key(name, times = 1) {
-        for (let time = 0; time < times; time += 1) await this.page.keyboard.press(name);
-        if (/Tab$/.test(name)) this.tabs += times; else this.keys += times;
+    async key(name) {
+        await this.page.keyboard.press(name);
+        if (name.endsWith("Tab")) this.tabs += 1; else this.keys += 1;
+    }
+
+    async #type(text) {
+        await this.page.keyboard.type(text);
+        this.keys += text.length;
     }
 
     /** Moves the focus to an element by Tab, or clicks it, where a position says. */
@@ -84,8 +89,7 @@ export class Person {
             await this.key("Control+a");
             if (!text) await this.key("Backspace");
         }
-        await this.page.keyboard.type(text);
-        this.keys += text.length;
+        await this.#type(text);
         for (const name of after) await this.key(name);
     }
 
@@ -93,8 +97,7 @@ export class Person {
     async date(target, date) {
         const [year, month, day] = date.split("-");
         await this.reach(target, { x: 14, y: 15 });
-        await this.page.keyboard.type(`${month}${day}${year}`);
-        this.keys += 8;
+        await this.#type(`${month}${day}${year}`);
         assert.equal(await target.inputValue(), date);
     }
 
@@ -102,8 +105,7 @@ export class Person {
     async option(target, label) {
         if (this.way === "keyboard") {
             await this.reach(target);
-            await this.page.keyboard.type(label);
-            this.keys += label.length;
+            await this.#type(label);
         } else {
             await target.selectOption({ label });
             this.clicks += 2;
