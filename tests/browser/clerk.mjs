@@ -90,8 +90,8 @@ async function edit({ person, page, own, crop, shot }) {
     await person.save();
     await said(page, "Saved.");
     await shot("saved");
-    const { project_title: title, end_date: end } = await api("GET", `/v1/proposals/${own.id}`);
-    assert.deepEqual([title, end], [`Drying of ${crop} on farms`, "2023-05-31"]);
+    const stored = await api("GET", `/v1/proposals/${own.id}`);
+    assert.deepEqual(stored, { ...stored, project_title: `Drying of ${crop} on farms`, end_date: "2023-05-31", proposal_type: "Pilot" });
 }
 
 async function conflict({ person, page, own, crop, shot }) {
@@ -111,9 +111,7 @@ async function conflict({ person, page, own, crop, shot }) {
     await heading(page, `Solar drying of ${crop}`).waitFor();
     await shot("saved");
     const stored = await api("GET", `/v1/proposals/${own.id}`);
-    for (const [name, value] of Object.entries({ ...theirs, project_title: `Solar drying of ${crop}` })) {
-        assert.deepEqual(stored[name], value);
-    }
+    assert.deepEqual(stored, { ...stored, ...theirs, project_title: `Solar drying of ${crop}` });
 }
 
 async function history({ person, page, crop, shot }) {
@@ -249,10 +247,9 @@ async function work(browser, { way, crop, afternoon, ...options }, programs, own
     for (const [index, [name, task, mostPointed, mostTyped]] of TASKS.entries()) {
         if (afternoon && index === TASKS.length / 2) await page.emulateMedia({ colorScheme: afternoon });
         const number = String(index + 1).padStart(2, "0");
-        const shot = (step) => page.screenshot({ path: `${folder}/${way}-${number}-${task.name}-${step}.png` });
-        day.shot = shot;
+        day.shot = (step) => page.screenshot({ path: `${folder}/${way}-${number}-${task.name}-${step}.png` });
         await task(day).catch(async (error) => {
-            await shot("failed");
+            await day.shot("failed");
             throw new Error(`${name}, ${way}: ${error.message}`, { cause: error });
         });
         const found = person.count();
@@ -266,10 +263,8 @@ async function work(browser, { way, crop, afternoon, ...options }, programs, own
     return counted;
 }
 
-const programs = [];
-for (const title of ["Upland cereals", "Cacao and other tree crops", "Livestock"]) {
-    programs.push(await api("POST", "/v1/proposedprograms", { title }));
-}
+const titles = ["Upland cereals", "Cacao and other tree crops", "Livestock"];
+const programs = await Promise.all(titles.map((title) => api("POST", "/v1/proposedprograms", { title })));
 const browser = await launch();
 try {
     const own = [];
