@@ -127,6 +127,8 @@ async function create(day) {
     const { person, page, crop, programs, shot } = day;
     await openList(person, "Proposals");
     await person.press(link(page, "New proposal"));
+    // In a low window, the bar with the buttons would be over some fields.
+    if (person.way === "keyboard") await page.setViewportSize({ width: 1400, height: 520 });
     await person.write(field(page, "Project title"), `Storage of ${crop}`);
     await person.date(field(page, "Start date"), "2027-01-01");
     await person.write(field(page, "Proposal type"), "Basic");
@@ -142,6 +144,7 @@ async function create(day) {
     await shot("form");
     await person.save();
     await heading(page, `Storage of ${crop}`).waitFor();
+    if (person.way === "keyboard") await page.setViewportSize(SIZES[0]);
     await shot("created");
     day.made = await api("GET", `/v1/proposals/${page.url().split("/").pop()}`);
     assert.equal(day.made.program_id, programs[1].id);

@@ -11,12 +11,14 @@ function focusNextTo(wanted) {
     const [x, y] = [box.x + box.width / 2, box.y + Math.min(box.height / 2, 20)];
     const top = document.elementFromPoint(x, y);
     const isNone = focused === document.body;
+    if (!isNone) globalThis.hadFocus = true;
     // Where nothing is focused, Tab begins at the place that the address names.
     const begin = isNone ? document.querySelector(":target") : focused;
     return {
         isReached: focused === wanted,
         isBehind: begin !== null && Boolean(wanted.compareDocumentPosition(begin) & Node.DOCUMENT_POSITION_FOLLOWING),
-        isNone,
+        // The page itself remembers that it had the focus: a new page has not had it yet.
+        isLost: isNone && globalThis.hadFocus === true,
         isSkipped: begin === null && document.getElementById("content").contains(wanted),
         // The link that skips to the content focuses the content itself. The point may be a gap between the lines of a link.
         isSeen: isNone || focused.id === "content" || (top !== null && (focused.contains(top) || top.contains(focused))),
@@ -27,8 +29,7 @@ function focusNextTo(wanted) {
 export class Person {
     /** @param way mouse, touch or keyboard */
     constructor(page, way) {
-        Object.assign(this, { page, way, clicks: 0, keys: 0, tabs: 0, isPageNew: true });
-        page.on("domcontentloaded", () => { this.isPageNew = true; });
+        Object.assign(this, { page, way, clicks: 0, keys: 0, tabs: 0 });
     }
 
     /** What was done since the last call. */
@@ -60,8 +61,7 @@ export class Person {
     async #tabTo(target) {
         const element = await target.elementHandle();
         let at = await element.evaluate(focusNextTo);
-        assert(this.isPageNew || !at.isNone, `the focus is lost on the way to ${target}`);
-        this.isPageNew = false;
+        assert(!at.isLost, `the focus is lost on the way to ${target}`);
         if (at.isSkipped) {
             await this.key("Tab");
             await this.key("Enter");
