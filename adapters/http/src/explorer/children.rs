@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use application::query::{Comparison, Condition, Filter, Operand, SortKey, Subject, Total};
 use application::{Caller, ListedItem, Listing, PageRequest};
+use domain::proposal::FieldKind;
 use domain::{Collection, Content, Item, ItemId, Operation, Value};
 use jiff::Timestamp;
 
@@ -11,7 +12,7 @@ use super::Explorer;
 use super::cells::{self, Cell, ShownValue, readable_size};
 use super::links::escaped;
 use super::reader::Reader;
-use super::titles::references;
+use super::titles::{referenced, references};
 use crate::groups::{Group, GroupSpec};
 use crate::problem::Result;
 use crate::time::TIME;
@@ -210,7 +211,25 @@ fn named(member: &str, id: ItemId) -> Filter {
     let text = Some(id.to_string().into());
     let operand = Operand { text, ..Operand::default() };
     Filter {
-        subject: Subject::Member { name: member.into(), kind: None },
+        subject: Subject::Member { name: member.into(), kind: REFERENCE },
         condition: Condition::Compare(Comparison::Equal, operand),
+    }
+}
+
+/// A list names no item. Without a kind, lists are looked through for the id, in each item of the
+/// collection, because the index of the member has no lists.
+const REFERENCE: Option<FieldKind> = Some(FieldKind::StringOrInteger);
+
+/// Lets the filters by an item that a reference names use the index of the reference.
+pub fn use_references(collection: Collection, filters: &mut [Filter]) {
+    for Filter { subject, condition } in filters {
+        if let Subject::Member { name, kind: kind @ None } = subject
+            && let Condition::Compare(Comparison::Equal, Operand { text: Some(text), .. }) =
+                condition
+            && referenced(collection, name).is_some()
+            && ItemId::parse(text).is_some()
+        {
+            *kind = REFERENCE;
+        }
     }
 }

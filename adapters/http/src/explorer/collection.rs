@@ -11,6 +11,7 @@ use poem::http::StatusCode;
 
 use super::cells::{self, Cell, ShownValue};
 use super::charts::{Chart, Count};
+use super::children::use_references;
 use super::filters::{FilterControl, Filters, named_items, without_refused};
 use super::links::escaped;
 use super::page::{Layout, render};
@@ -119,6 +120,7 @@ impl Explorer {
         let names = columns(group, query.request.view.fields.as_deref());
         query.request.view.fields = Some(Arc::clone(&names));
         query.request.view.embed.clear();
+        use_references(collection, &mut query.request.selection.filters);
         let service = self.service(group)?;
         let listing = match query.as_of {
             Some(time) => service.list_at(caller, id, time, &query.request).await?,

@@ -3,7 +3,7 @@
 use application::{ChangeAuthor, LogPage, LoggedChange, Sequence};
 use domain::{Collection, Version, WriteOperation};
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, QueryResult, Statement};
+use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement};
 
 use crate::error::DbResult;
 use crate::sql::dialect::Dialect;
@@ -72,7 +72,9 @@ pub(crate) fn page(rows: &[QueryResult], after: Sequence, mark: i64) -> DbResult
     Ok(Some(LogPage { changes, read_to }))
 }
 
-/// The last changes of a collection before a number, or its deletions, the newest first.
+/// The last changes of a collection before a number, or its deletions, the newest first. To
+/// `PostgreSQL` both columns of the index are part of the order. Otherwise it may walk the whole log
+/// back to the last change of a collection that is seldom written.
 pub(crate) fn latest_statement(
     dialect: &Dialect,
     (collection, only_deletions): (Collection, bool),
@@ -80,7 +82,15 @@ pub(crate) fn latest_statement(
     limit: u64,
 ) -> Statement {
     let kind = if only_deletions { " AND kind = 'deleted'" } else { "" };
-    let text = of(collection) + kind + " AND sequence < $1 ORDER BY sequence DESC LIMIT $2";
+    let text = if dialect.backend == DbBackend::Sqlite {
+        of(collection) + kind + " AND sequence < $1 ORDER BY sequence DESC LIMIT $2"
+    } else {
+        let name = literal(collection.name());
+        select(&format!(
+            "collection >= {name} AND (collection, sequence) < ({name}, $1){kind} \
+             ORDER BY collection DESC, sequence DESC LIMIT $2"
+        ))
+    };
     dialect.statement(&text, [before.0.into(), clamped(limit).into()])
 }
 
