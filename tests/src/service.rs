@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -209,6 +210,20 @@ impl Service {
     /// The output of the process so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The bytes of the output so far.
+    pub fn log_length(&self) -> u64 {
+        std::fs::metadata(&self.log).map_or(0, |log| log.len())
+    }
+
+    /// The output from a byte on.
+    pub fn log_from(&self, byte: u64) -> String {
+        let mut text = String::new();
+        let mut log = File::open(&self.log).expect("a log file");
+        log.seek(SeekFrom::Start(byte)).expect("a place in the log");
+        log.read_to_string(&mut text).expect("a log of text");
+        text
     }
 
     #[track_caller]
