@@ -13,7 +13,7 @@ const conflict = document.getElementById("conflict");
 const key = newKey();
 
 /** The field for the item to which a new one belongs, if the address does not name it. */
-const owner = form.querySelector("[data-owner-of]");
+const parentField = form.querySelector("[data-parent-path]");
 
 /** Members that someone else added while the form was open, as JSON by their names. */
 let added = new Map();
@@ -50,7 +50,7 @@ function encoded(field) {
 function typed() {
   const found = new Map(added);
   for (const field of allFields()) {
-    const value = field === owner ? "" : encoded(field);
+    const value = field === parentField ? "" : encoded(field);
     if (value) found.set(nameOf(field), value);
   }
   return found;
@@ -60,10 +60,10 @@ function object(found) {
   return `{${[...found].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 }
 
-/** The address of the request. An item belongs to its chosen owner. */
+/** The address of the request. An item is created under its chosen parent. */
 function address() {
-  const { picked } = owner && controlOf(owner).value ? controlOf(owner).dataset : {};
-  return picked === undefined ? form.dataset.api : owner.dataset.ownerOf.replace(/:[a-z_]+/, picked);
+  const { picked } = parentField && controlOf(parentField).value ? controlOf(parentField).dataset : {};
+  return picked === undefined ? form.dataset.api : parentField.dataset.parentPath.replace(/:[a-z_]+/, picked);
 }
 
 const written = () => isJson() ? whole.value : object(typed());
@@ -122,6 +122,7 @@ function linksToErrors() {
 function showErrors(problem) {
   clearErrors();
   const others = [];
+  for (const field of isJson() ? [] : allFields().filter(mistake)) showError(field, mistake(field));
   for (const error of problem.errors ?? []) {
     const [, member] = (error.pointer ?? "").split("/");
     const name = member?.replaceAll("~1", "/").replaceAll("~0", "~");
@@ -146,18 +147,23 @@ function mistake(field) {
   try { JSON.parse(control.value); return ""; } catch { return "This is not valid JSON. Check its brackets, quotation marks and commas."; }
 }
 
-/** Shows the errors of fields that cannot be sent. */
-function hasMistakes() {
+/** Shows the fields that cannot be sent, together with the errors that the service finds in the others. */
+async function hasMistakes() {
   clearErrors();
-  const found = (isJson() ? [] : allFields()).filter(mistake);
-  for (const field of found) showError(field, mistake(field));
-  if (found.length > 0) say(linksToErrors(), "bad");
-  form.querySelector("[aria-invalid]")?.focus();
-  return found.length > 0;
+  const found = isJson() ? [] : allFields().filter(mistake);
+  if (found.length === 0) return false;
+  const answer = found.every((field) => field.querySelector(".picker")) ? await dryRun() : { ok: true };
+  showErrors(answer.ok || answer.status === 412 ? {} : answer.problem);
+  return true;
+}
+
+function dryRun() {
+  const { method, tag } = form.dataset;
+  return send(`${address()}?dry_run=true`, method, method === "PUT" ? { "If-Match": tag } : {}, written());
 }
 
 async function save() {
-  if (hasMistakes()) return;
+  if (await hasMistakes()) return;
   const { after, method, pages, tag } = form.dataset;
   const answer = await send(address(), method, method === "PUT" ? { "If-Match": tag } : { "Idempotency-Key": key }, written());
   if (answer.ok) {
@@ -174,9 +180,8 @@ async function save() {
 const warningsOf = (answer) => (parsed(answer.text)?._meta?.warnings ?? []).map((warning) => warning.message ?? warning.detail).join(" ");
 
 async function check() {
-  if (hasMistakes()) return;
-  const { method, tag } = form.dataset;
-  const answer = await send(`${address()}?dry_run=true`, method, method === "PUT" ? { "If-Match": tag } : {}, written());
+  if (await hasMistakes()) return;
+  const answer = await dryRun();
   if (answer.status === 412) { await showConflict(); return; }
   if (!answer.ok) { showErrors(answer.problem); return; }
   const warnings = warningsOf(answer);
@@ -388,10 +393,10 @@ function warnOfUnusual(field) {
   const [control, note] = [controlOf(field), field.querySelector(".unusual")];
   if (!note) return;
   const text = control.value.trim().toLowerCase();
-  const choices = [...control.list?.options ?? []];
+  const choices = text ? [...control.list?.options ?? []] : [];
   const choice = choices.find(({ value }) => value === control.value) ?? choices.find(({ value, label }) => [value, label].some((known) => known.toLowerCase() === text));
   if (choice) control.value = choice.value;
-  note.hidden = control.value === "" || (control.list ? choice !== undefined : !control.validity.patternMismatch);
+  note.hidden = text === "" || (control.list ? choice !== undefined : !control.validity.patternMismatch);
 }
 
 touchWhatWasTyped();

@@ -49,7 +49,7 @@ struct FormField {
     /// The group of the item that it names, and the title of that item.
     picked: Option<(Group, String)>,
     /// The path of the items that belong to the chosen one. The field is not a member.
-    owner_of: Option<&'static str>,
+    parent_path: Option<&'static str>,
     /// An example, and a regular expression of values like it.
     usual: Option<(String, String)>,
     is_required: bool,
@@ -109,7 +109,7 @@ impl Explorer {
         let data = " -H 'Content-Type: application/json' -d '{…}'";
         let editable = self.service(group)?.editable(caller, Operation::Create, None).await?;
         let form = self.form(request, group, title, (&path, data), (&members, &editable)).await?;
-        let owner = self.owner(caller, group, &form.layout.reader);
+        let chosen_parent = self.parent_field(caller, group, &form.layout.reader);
         let titles = self.titles(caller, parent).await?;
         let parent = parent.map(|(of, id)| {
             let title = titles.of(of, id).unwrap_or(GroupSpec::of(of).noun());
@@ -126,7 +126,7 @@ impl Explorer {
             cancel: back.unwrap_or_else(|| self.links.collection(group.collection)),
             parent,
             // The address fills these fields. They are not stored yet.
-            fields: owner
+            fields: chosen_parent
                 .into_iter()
                 .chain(form.fields.into_iter().map(FormField::unstored))
                 .collect(),
@@ -155,7 +155,7 @@ impl Explorer {
     }
 
     /// The field for the item to which a new one may belong, if the address does not name it.
-    fn owner(&self, caller: &Caller, group: Group, reader: &Reader) -> Option<FormField> {
+    fn parent_field(&self, caller: &Caller, group: Group, reader: &Reader) -> Option<FormField> {
         let nested = |other: &&GroupSpec| other.is_nested() && other.collection == group.collection;
         let nested = GROUPS.iter().find(nested).filter(|_| !group.is_nested())?;
         let of = nested.parent().filter(|of| self.may(caller, of.collection, Operation::Read))?;
@@ -164,7 +164,7 @@ impl Explorer {
             label: cells::capitalized(of.noun()),
             help: format!("To which this {} belongs. It cannot be changed later.", group.noun()),
             picked: Some((of, String::new())),
-            owner_of: Some(nested.path),
+            parent_path: Some(nested.path),
             ..field
         })
     }
@@ -285,7 +285,7 @@ impl FormField {
             control,
             choices: Vec::new(),
             picked,
-            owner_of: None,
+            parent_path: None,
             usual: None,
             is_required: false,
             is_fixed: false,
