@@ -104,8 +104,9 @@ async function conflict({ person, page, own, crop, shot }) {
     await heading(page, "Conflicting changes").waitFor();
     await shot("conflict");
     assert.equal(await field(page, "Implementation sites").inputValue(), "Pili\nNaga", "an untouched field shows what will be saved");
-    const row = page.getByRole("row", { name: /^Lead researcher/ });
-    await person.first(row.getByLabel("Take theirs"), row.getByLabel("Keep mine"));
+    const choices = (name) => ["Take theirs", "Keep mine"].map((choice) => page.getByRole("row", { name }).getByLabel(choice));
+    await person.choose(choices(/^Project title/), true);
+    await person.choose(choices(/^Lead researcher/), false);
     await shot("chosen");
     await person.save();
     await heading(page, `Solar drying of ${crop}`).waitFor();
@@ -208,11 +209,11 @@ async function load({ person, page, own, crop, sheet, shot }) {
     await person.press(link(page, "Import a file"));
     await person.file(page.getByLabel("File", { exact: true }), "proposals.csv", "text/csv", Buffer.from(sheet));
     await person.press(button(page, "Check"));
-    await said(page, "Not imported yet. 0 would be created, 1 would be replaced, 21 would be unchanged");
+    await said(page, "Not imported yet. 1 would be changed, 21 would be unchanged");
     await shot("checked");
     assert.match(await page.locator("#preview tbody").innerText(), /^\d+\s+\S.*\s+R-777\s+R-sheet$/);
     await person.press(button(page, "Import"));
-    await said(page, "Imported: 0 created, 1 replaced");
+    await said(page, "Imported: 1 changed");
     await shot("imported");
     await person.write(box(page, "Search all records"), `solar ${crop}`, "Enter");
     await person.press(link(page, `Solar drying of ${crop}`));

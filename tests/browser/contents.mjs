@@ -48,7 +48,7 @@ async function story() {
     const { id } = await newItem();
     const [first, second] = [randomBytes(6_000_000), Buffer.from("%PDF-1.7 second")];
     const { page, seen } = await open(`/explore/files/${id}`, 3_000_000);
-    await page.getByText("This file description has no file yet.").waitFor();
+    await page.getByText("No file is uploaded yet.").waitFor();
     await choose(page, "Ñandú (plan)'s.bin", "application/x-plan", first);
     const said = page.locator("#progress span");
     const button = page.getByRole("button", { name: "Upload", exact: true });
@@ -98,7 +98,7 @@ async function story() {
     await press(page, "Cancel");
     await page.getByRole("button", { name: "Remove…" }).click();
     await press(page, "Remove");
-    await page.getByText("This file description has no file yet.").waitFor();
+    await page.getByText("No file is uploaded yet.").waitFor();
     assert.deepEqual([seen.elsewhere, seen.errors], [[], []], "no other host, and no script fails");
     return id;
 }

@@ -145,6 +145,29 @@ async function libraryItem(id) {
     const { _embedded: { lib: [made] } } = await (await fetch(`${baseUrl}/v1/proposals/${id}/lib`)).json();
     assert.equal(made.shelf, "B");
     assert.match(made._links.proposal.href, new RegExp(`${id}$`));
+    // From the list of all library items, the proposal is chosen by its title. Values that are not written like the example get a remark.
+    await page.goto(`${baseUrl}/explore/lib/new`);
+    await page.getByRole("combobox", { name: "Proposal" }).fill("nothing");
+    await page.getByLabel(/^Title/).fill("Seedlings");
+    await page.getByLabel(/^Amount/).fill("ten thousand");
+    await page.getByLabel(/^Reference in CSL-JSON/).fill("{title");
+    await page.getByText("This is usually written like 84000.00 PHP.").waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await outcome(page).filter({ hasText: "Correct 2 fields" }).waitFor();
+    await page.getByText("This is not valid JSON.").waitFor();
+    await page.getByText("Choose a proposal from the list, or clear this field.").waitFor();
+    await page.getByLabel(/^Reference in CSL-JSON/).fill("");
+    await page.getByLabel(/^Amount/).fill("10000.00 PHP");
+    await page.getByLabel(/^Quantity/).fill("5");
+    assert.equal(await page.locator(".unusual:visible").count(), 0);
+    await page.getByRole("combobox", { name: "Proposal" }).fill("");
+    await page.getByRole("combobox", { name: "Proposal" }).pressSequentially("zymurgy");
+    await page.getByRole("option").first().click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Seedlings" }).waitFor();
+    const stored = await (await fetch(`${baseUrl}/lib/${page.url().split("/").pop()}`)).json();
+    assert.match(stored._links.proposal.href, new RegExp(`${id}$`));
+    assert.equal(stored.quantity, 5);
 }
 
 /** Values that no control of a browser holds are kept when they are not touched; members that somebody else adds stay. */
@@ -252,6 +275,10 @@ async function pickerAndDraft({ id, title }, proposal) {
     await picker.press("Enter");
     assert.equal(await picker.inputValue(), title);
     await page.getByLabel(/^Project title/).fill("On drafts");
+    // A typed value of another case is the known one.
+    await page.getByRole("combobox", { name: "Research type" }).fill("applied");
+    await page.getByRole("combobox", { name: "Research type" }).blur();
+    assert.equal(await page.getByRole("combobox", { name: "Research type" }).inputValue(), "Applied");
     await page.getByRole("combobox", { name: "Proposal type" }).fill("Unheard-of");
     await page.getByRole("combobox", { name: "Proposal type" }).blur();
     await page.getByText("This value is not among the usual ones.").first().waitFor();
@@ -346,6 +373,10 @@ try {
         explained: "/problems/invalid-members",
         guide: "/guide",
         chapter: "/guide/find",
+        accessibility: "/guide/accessibility",
+        deleted: "/explore/proposals/deleted",
+        unattached: "/explore/lib/new",
+        reference: "/docs",
         retry: "/guide/retry",
         problem: "/explore/proposals?sort=nothing",
     });

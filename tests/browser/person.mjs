@@ -113,11 +113,12 @@ export class Person {
         assert.equal(await target.evaluate((select) => select.selectedOptions[0].label), label);
     }
 
-    /** Chooses the first of the radio buttons of a group, whose last one is checked. */
-    async first(target, checked) {
-        if (this.way !== "keyboard") return this.reach(target);
-        await this.reach(checked);
-        await this.key("ArrowUp");
+    /** Chooses the first or the second radio button of a group in which none is checked. */
+    async choose([first, second], isSecond) {
+        const target = isSecond ? second : first;
+        if (this.way !== "keyboard") return this.press(target);
+        await this.reach(first);
+        await this.key(isSecond ? "ArrowDown" : "Space");
         assert(await target.isChecked());
     }
 

@@ -162,7 +162,17 @@ function dryRun() {
   return send(`${address()}?dry_run=true`, method, method === "PUT" ? { "If-Match": tag } : {}, written());
 }
 
+/** True if a field that both changed has no choice yet. */
+function isUndecided() {
+  const choices = [...conflict.querySelectorAll("tbody tr")].filter((row) => row.querySelector("input"));
+  if (conflict.hidden || choices.every((row) => row.querySelector(":checked"))) return false;
+  say("Choose a value for each field that you both changed, then save.", "bad");
+  document.getElementById("conflict-title").focus();
+  return true;
+}
+
 async function save() {
+  if (isUndecided()) return;
   if (await hasMistakes()) return;
   const { after, method, pages, tag } = form.dataset;
   const answer = await send(address(), method, method === "PUT" ? { "If-Match": tag } : { "Idempotency-Key": key }, written());
@@ -177,7 +187,12 @@ async function save() {
   else showErrors(answer.problem);
 }
 
-const warningsOf = (answer) => (parsed(answer.text)?._meta?.warnings ?? []).map((warning) => warning.message ?? warning.detail).join(" ");
+/** The warnings of the service, and the notes at fields. */
+function warningsOf(answer) {
+  const noted = allFields().filter((field) => field.querySelector(".unusual:not([hidden])"));
+  const notes = noted.map((field) => `${labelOf(field)}: ${field.querySelector(".unusual").textContent}`);
+  return [...(parsed(answer.text)?._meta?.warnings ?? []).map((warning) => warning.message ?? warning.detail), ...notes].join(" ");
+}
 
 async function check() {
   if (await hasMistakes()) return;
@@ -256,7 +271,7 @@ function comparison(name, values, number) {
     cell.textContent = value === undefined ? "empty" : shown(value);
     if (!field) continue;
     const [label, radio] = [document.createElement("label"), document.createElement("input")];
-    Object.assign(radio, { type: "radio", name: `conflict-${number}`, checked: index === 1 });
+    Object.assign(radio, { type: "radio", name: `conflict-${number}` });
     radio.onchange = () => {
       const control = controlOf(field);
       if (index === 1) Object.assign(field.dataset, { touched: mine.touched }); else delete field.dataset.touched;
@@ -388,6 +403,8 @@ function changed() {
   draftTimer = setTimeout(keepDraft, PAUSE_OF_DRAFTS);
 }
 
+const PAUSE_OF_NOTES = 300;
+
 /** Takes the value of a typed label, and warns of a value that is not among the choices of its field, or not written like the example. */
 function warnOfUnusual(field) {
   const [control, note] = [controlOf(field), field.querySelector(".unusual")];
@@ -396,7 +413,9 @@ function warnOfUnusual(field) {
   const choices = text ? [...control.list?.options ?? []] : [];
   const choice = choices.find(({ value }) => value === control.value) ?? choices.find(({ value, label }) => [value, label].some((known) => known.toLowerCase() === text));
   if (choice) control.value = choice.value;
-  note.hidden = text === "" || (control.list ? choice !== undefined : !control.validity.patternMismatch);
+  const isUsual = text === "" || (control.list ? choice !== undefined : !control.validity.patternMismatch);
+  // A note that appears before the end of a click would move the button away from it.
+  setTimeout(() => { note.hidden = isUsual; }, isUsual ? 0 : PAUSE_OF_NOTES);
 }
 
 touchWhatWasTyped();

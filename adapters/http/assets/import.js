@@ -29,8 +29,9 @@ function target(isDryRun) {
 }
 
 function counts(result, tense) {
-  const counted = ["created", "replaced", "unchanged", "refused"].map((name) => `${result[name]} ${tense}${name}`);
-  return `${counted.join(", ")}.`;
+  const names = { created: "created", replaced: "changed", unchanged: "unchanged", refused: "refused" };
+  const counted = Object.entries(names).filter(([count]) => result[count] > 0).map(([count, name]) => `${result[count]} ${tense}${name}`);
+  return counted.length > 0 ? `${counted.join(", ")}.` : "The file has no rows.";
 }
 
 /** The row of an error, as a spreadsheet program numbers it, or the number of an element of an array. */
@@ -59,14 +60,21 @@ function list(found) {
 
 const MOST_CHANGES = 200;
 
+/** The row of an item, with a link to its page. */
+const linkTo = (row) => Object.assign(document.createElement("a"), { href: location.pathname.replace("import", row.id), textContent: rowOf(row) });
+
 /** Names new columns, and the old and the new value of each cell that would change. */
 function preview(result) {
   const names = (result.new_members ?? []).map(({ name, did_you_mean: near }) => near ? `${name} (did you mean ${near}?)` : name);
   changes.querySelector(".new-columns").textContent = names.length > 0 ? `New columns: ${names.join(", ")}.` : "";
-  const cells = (result.rows ?? []).flatMap((row) => (row.changes ?? []).map((change) => [rowOf(row), change.member, change.before ?? "", change.after ?? ""]));
+  const cells = (result.rows ?? []).flatMap((row) => (row.changes ?? []).map((change) => [linkTo(row), change.member, change.before ?? "", change.after ?? ""]));
   const rows = cells.map((texts) => {
     const made = document.createElement("tr");
-    for (const [index, text] of texts.entries()) Object.assign(made.insertCell(), { textContent: text, className: ["", "", "removed", "added"][index] });
+    for (const [index, text] of texts.entries()) {
+      const cell = made.insertCell();
+      cell.className = ["", "", "removed", "added"][index];
+      cell.append(text);
+    }
     return made;
   });
   changes.querySelector("tbody").replaceChildren(...rows);

@@ -93,15 +93,17 @@ function enhance(picker) {
     if (event.key in steps) {
       event.preventDefault();
       if (list.hidden) run(); else move(steps[event.key]);
-    } else if (event.key === "Enter" && active >= 0) {
+    } else if (event.key === "Enter" && !list.hidden) {
       event.preventDefault();
-      options()[active].choose();
+      options()[Math.max(active, 0)].choose();
     } else if (event.key === "Escape" && !list.hidden) {
       event.preventDefault();
       close();
     }
   });
-  control.addEventListener("blur", () => { clearTimeout(timer); pending.abort(); close(); say(); });
+  control.addEventListener("click", () => { if (list.hidden) run(); });
+  // A hint that appears before the end of a click would move the button away from it.
+  control.addEventListener("blur", () => { clearTimeout(timer); pending.abort(); close(); setTimeout(say, 300); });
 }
 
 for (const picker of document.querySelectorAll(".picker")) if (!picker.querySelector("[readonly]")) enhance(picker);

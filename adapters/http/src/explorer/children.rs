@@ -71,7 +71,7 @@ impl Explorer {
         Ok(tables)
     }
 
-    /// The latest status code of an item, as its label, with the address of its message.
+    /// The code of the latest status message about an item, as its label, with the address of its message.
     pub(super) async fn status(
         &self,
         caller: &Caller,
@@ -85,17 +85,22 @@ impl Explorer {
             return Ok(None);
         }
         let mut request = PageRequest::plain(1, MOST_ROWS);
-        request.view.fields = Some([TO_CODE.into()].into());
+        request.view.fields = Some([TO_CODE, "timestamp"].map(Arc::from).into());
         request.selection.filters.push(named(member, id));
         request.order.push(SortKey { subject: Subject::Id, descending: true });
         request.is_counted = false;
         let latest = self.service(GroupSpec::of(messages))?.list(caller, None, &request).await?;
-        let code = latest.items().iter().find_map(|listed| {
-            let item = &listed.shown.item;
-            let code = Value::from_encoded(&item.members).member(TO_CODE)?.as_string()?;
-            Some((code.into_owned(), self.links.item(messages, item.id)))
+        // Events may be recorded late. Of those at the same time, the last one counts.
+        let events = latest.items().iter().rev().filter_map(|listed| {
+            let (item, members) =
+                (&listed.shown.item, Value::from_encoded(&listed.shown.item.members));
+            let text = |name| members.member(name)?.as_string();
+            let time = text("timestamp").and_then(|time| time.parse::<Timestamp>().ok());
+            let href = self.links.item(messages, item.id);
+            Some((time.unwrap_or(item.created_at), text(TO_CODE)?.into_owned(), href))
         });
-        let Some((code, href)) = code else { return Ok(None) };
+        let present = events.max_by_key(|(time, ..)| *time);
+        let Some((_, code, href)) = present else { return Ok(None) };
         let codes = self.status_codes(caller).await?;
         let label = codes.into_iter().find(|(known, _)| *known == code).map(|(_, label)| label);
         Ok(Some(Cell { text: label.unwrap_or(code), href: Some(href) }))

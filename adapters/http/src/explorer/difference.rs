@@ -44,8 +44,9 @@ impl Explorer {
         cells::require_small(&after)?;
         let (mut members, unchanged) = compare(&before, &after);
         let own = self.links.item(group.collection, item.id);
-        let title =
-            format!("Versions {} and {} of {}", from.number(), to.number(), group.item_name);
+        let name = ShownValue::of(Value::from_encoded(&after).member(group.columns[0])).short();
+        let name = if name.is_empty() { group.item_name } else { &name };
+        let title = format!("Versions {} and {} of {name}", from.number(), to.number());
         let path = format!("{}/{}/versions/{}/diff", group.path, item.id, to.number());
         let command = self.command(&path, &format!("from={}", from.number()));
         let layout = self.layout(request, title, group.collection.name(), command);

@@ -162,7 +162,7 @@ impl Explorer {
         let field = FormField::new(group, ("", ""), Control::Line, reader);
         Some(FormField {
             label: cells::capitalized(of.noun()),
-            help: format!("To which this {} belongs. It cannot be changed later.", group.noun()),
+            help: "It cannot be changed later.".to_owned(),
             picked: Some((of, String::new())),
             parent_path: Some(nested.path),
             ..field
@@ -380,7 +380,7 @@ fn pattern_like(example: &str) -> Option<String> {
     let mut classes: Vec<_> = classes.collect();
     classes.dedup();
     let end = if example.contains('+') { ")" } else { "" };
-    Some(format!("-?{}{end}", classes.concat()))
+    Some(format!("-?{}{end}", classes.concat()).replace(r"\.\d+", r"(\.\d+)?"))
 }
 
 /// Browsers remove line breaks from lines, and clear invalid dates.
@@ -405,7 +405,20 @@ fn is_line(text: &str) -> bool {
 mod tests {
     use domain::Value;
 
-    use super::{Control, editable};
+    use super::{Control, editable, pattern_like};
+
+    #[test]
+    fn a_pattern_is_like_the_example_of_a_number_an_amount_or_a_time() {
+        for (example, pattern) in [
+            ("36", Some(r"-?\d+(\.\d+)?")),
+            ("84000.00 PHP", Some(r"-?\d+(\.\d+)? [A-Z]+")),
+            ("2026-02-16T09:30:00+08:00", Some(r"-?\d+-\d+-\d+[A-Z]+\d+:\d+:\d+(Z|[+\-]\d+:\d+)")),
+            ("9f86d081", None),
+            ("in_review", None),
+        ] {
+            assert_eq!(pattern_like(example).as_deref(), pattern, "{example}");
+        }
+    }
 
     #[test]
     fn a_value_is_edited_in_a_control_that_gives_it_back() {

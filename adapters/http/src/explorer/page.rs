@@ -68,12 +68,14 @@ pub fn place_in_menu(collection: Collection) -> usize {
     MENU.iter().position(|name| *name == collection.name()).unwrap_or(MENU.len())
 }
 
-const FOR_DEVELOPERS: [(&str, &str, &str); 5] = [
+const FOR_DEVELOPERS: [(&str, &str, &str); 7] = [
     ("/explore/changes", "changes", "Changes"),
     ("/explore/rules", "rules", "Rules"),
     ("/explore/playground", "playground", "Rule playground"),
     ("/guide", "guide", "Guide"),
     ("/docs", "operations", "Operations"),
+    ("/problems", "problems", "Problems"),
+    ("/openapi.json", "document", "OpenAPI document"),
 ];
 
 impl Layout<'_> {

@@ -20,7 +20,7 @@ const DOCUMENTED_ADDRESS: &str = "http://127.0.0.1:8080";
 static CONTENTS: Chapter =
     Chapter { name: "", text: include_str!("../../../../../docs/guide/README.md") };
 
-static CHAPTERS: [Chapter; 11] = [
+static CHAPTERS: [Chapter; 12] = [
     Chapter { name: "make", text: include_str!("../../../../../docs/guide/make.md") },
     Chapter { name: "find", text: include_str!("../../../../../docs/guide/find.md") },
     Chapter { name: "page", text: include_str!("../../../../../docs/guide/page.md") },
@@ -35,6 +35,10 @@ static CHAPTERS: [Chapter; 11] = [
     Chapter { name: "rules", text: include_str!("../../../../../docs/guide/rules.md") },
     Chapter { name: "errors", text: include_str!("../../../../../docs/guide/errors.md") },
     Chapter { name: "limits", text: include_str!("../../../../../docs/guide/limits.md") },
+    Chapter {
+        name: "accessibility",
+        text: include_str!("../../../../../docs/guide/accessibility.md"),
+    },
 ];
 
 /// Code block languages and their labels. Of consecutive blocks the first is open, as is the
