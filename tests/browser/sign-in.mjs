@@ -337,6 +337,8 @@ async function contents({ token, id }) {
         assert.equal(download.suggestedFilename(), "ñ.html");
         assert.equal(await page.getByText("taken").count(), 0, "the page stays");
     };
+    // A download that begins before the page is loaded would end its loading.
+    await page.getByRole("button", { name: "Replace", exact: true }).waitFor();
     await save();
 
     const session = await context.newCDPSession(page);
