@@ -168,6 +168,13 @@ async function libraryItem(id) {
     const stored = await (await fetch(`${baseUrl}/lib/${page.url().split("/").pop()}`)).json();
     assert.match(stored._links.proposal.href, new RegExp(`${id}$`));
     assert.equal(stored.quantity, 5);
+    // An identifier can be typed in its place.
+    await page.goto(`${baseUrl}/explore/lib/new`);
+    await page.getByRole("combobox", { name: "Proposal" }).fill(id);
+    await page.getByLabel(/^Title/).fill("Fertilizer");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Fertilizer" }).waitFor();
+    await page.getByText("Belongs to").waitFor();
 }
 
 /** Values that no control of a browser holds are kept when they are not touched; members that somebody else adds stay. */

@@ -60,10 +60,11 @@ function object(found) {
   return `{${[...found].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 }
 
-/** The address of the request. An item is created under its chosen parent. */
+/** The address of the request. An item is created under its chosen parent, or the one whose identifier is typed. */
 function address() {
-  const { picked } = parentField && controlOf(parentField).value ? controlOf(parentField).dataset : {};
-  return picked === undefined ? form.dataset.api : parentField.dataset.parentPath.replace(/:[a-z_]+/, picked);
+  const control = parentField && controlOf(parentField);
+  const id = control?.value && JSON.parse(pickedIn(control));
+  return id ? parentField.dataset.parentPath.replace(/:[a-z_]+/, id) : form.dataset.api;
 }
 
 const written = () => isJson() ? whole.value : object(typed());
